@@ -1,2 +1,2 @@
-// Command controller is the process of the PodManager controller. README.md is its manual; its code is in package app.
+// Command controller runs the PodManager controller. README.md is its manual; its code is in package app.
 package main

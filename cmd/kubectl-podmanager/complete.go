@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// script is what kubectl calls to complete the arguments of a plugin.
+// script is the script that kubectl calls to complete the arguments of a plugin.
 const script = `#!/bin/sh
 # kubectl calls this to complete the arguments of %[1]s. Put it on the PATH, executable, as
 # kubectl_complete-%[2]s:
@@ -39,7 +39,7 @@ func (p *plugin) completion() *cobra.Command {
 
 type completer = cobra.CompletionFunc
 
-// completeNames completes the names of PodManagers: so many of them, or any number if most is below 0.
+// completeNames completes the names of up to most PodManagers, or of any number if most is negative.
 func (p *plugin) completeNames(most int) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if most >= 0 && len(args) >= most {
@@ -49,7 +49,7 @@ func (p *plugin) completeNames(most int) completer {
 	}
 }
 
-// namesBut are the names that begin as typed and are not given yet.
+// namesBut returns the names that start with typed and are not in taken.
 func (p *plugin) namesBut(cmd *cobra.Command, taken []string, typed string) []string {
 	c, err := p.connect()
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *plugin) namesBut(cmd *cobra.Command, taken []string, typed string) []st
 	return names
 }
 
-// completeRevisions completes a name, and then so many revisions of it.
+// completeRevisions completes a name, and then up to most revisions of it.
 func (p *plugin) completeRevisions(most int) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch {
@@ -82,7 +82,7 @@ func (p *plugin) completeRevisions(most int) completer {
 	}
 }
 
-// completeRevisionFlag completes the number of a revision of the PodManager that is named already.
+// completeRevisionFlag completes the revision numbers of the PodManager that is already named.
 func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -101,7 +101,7 @@ func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, typed s
 	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
-// completeContainers completes a name, and then the containers of it.
+// completeContainers completes a name, and then its containers.
 func (p *plugin) completeContainers(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return p.completeNames(1)(cmd, args, typed)

@@ -73,7 +73,7 @@ func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}
-		if !o.adopt { // this needs no cluster
+		if !o.adopt { // no cluster needed
 			return p.convertAll(o, objects, make([]*convert.Live, len(objects)))
 		}
 	}
@@ -92,7 +92,7 @@ func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string
 	return p.convertAll(o, objects, around)
 }
 
-// readWorkloads reads the live objects that arguments name, or that are in a file.
+// readWorkloads reads the live objects that the arguments or the objects of a file name.
 func (p *plugin) readWorkloads(ctx context.Context, objects []*unstructured.Unstructured, args []string) (*cluster.Workloads, []cluster.Workload, error) {
 	c, err := p.connect()
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *plugin) readWorkloads(ctx context.Context, objects []*unstructured.Unst
 	return workloads, found, nil
 }
 
-// convertAll prints manifests. Where one cannot be converted, nothing is printed.
+// convertAll prints manifests. If one object cannot be converted, it prints nothing.
 func (p *plugin) convertAll(o convertOptions, objects []*unstructured.Unstructured, around []*convert.Live) error {
 	if o.name != "" && len(objects) > 1 {
 		return fmt.Errorf("--name is for one object, and there are %d", len(objects))
@@ -149,7 +149,7 @@ func (p *plugin) convertAll(o convertOptions, objects []*unstructured.Unstructur
 	}
 }
 
-// adopt prints the script that hands the pods of a live object over.
+// adopt prints the script that hands over the pods of a live object.
 func (p *plugin) adopt(ctx context.Context, o convertOptions, workloads *cluster.Workloads, found []cluster.Workload) error {
 	if len(found) != 1 {
 		return fmt.Errorf("--adopt is for one object, and there are %d", len(found))
@@ -171,7 +171,7 @@ func (p *plugin) adopt(ctx context.Context, o convertOptions, workloads *cluster
 	return err
 }
 
-// completeWorkloads completes the Deployments and StatefulSets that nobody controls.
+// completeWorkloads completes the Deployments and StatefulSets that have no controller.
 func (p *plugin) completeWorkloads(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	c, err := p.connect()
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package main is kubectl podmanager, also called kubectl pm: flags and wiring only. What it knows is in pkg/plugin.
+// Package main is kubectl podmanager, also called kubectl pm: flags and wiring only. The logic is in pkg/plugin.
 //
-// main.go turns errors into exit codes. plugin.go has what all verbs share, and the list of the verbs. get.go, rollout.go, inspect.go and
-// simulate.go have the verbs that read, change.go and undo.go those that write, convert.go what makes PodManagers of other kinds,
-// complete.go the completion for kubectl,
-// version.go the version.
+// main.go turns errors into exit codes. plugin.go has the list of verbs and what they share. get.go, rollout.go, inspect.go and simulate.go have
+// the verbs that read, and change.go and undo.go the verbs that write. pods.go has logs, exec and port-forward. convert.go converts other kinds to PodManagers, migrate.go migrates stored
+// objects, complete.go has the completion for kubectl, and version.go the version.
 package main

@@ -98,7 +98,7 @@ func (p *plugin) runGet(ctx context.Context, o getOptions, names []string) error
 	return p.show(o.format, objectOf(all, names), func(style text.Style) []string { return draw(all, style) }, fullNames(all)...)
 }
 
-// read reads the PodManagers, and their pods and revisions only if they are shown.
+// read reads the PodManagers. It reads their pods and revisions only if they are shown.
 func (p *plugin) read(ctx context.Context, c *cluster.Cluster, selection cluster.Selection, withOwned bool) ([]snapshot.Snapshot, error) {
 	if withOwned {
 		return c.Read(ctx, selection)
@@ -149,7 +149,7 @@ func drawAll(all []snapshot.Snapshot, withTrees, withNamespace bool, style text.
 	return lines
 }
 
-// objectOf is what -o prints: the object if one was named, else a list, as kubectl does it.
+// objectOf returns the value that -o prints: the object if the user named one, otherwise a list, as in kubectl.
 func objectOf(all []snapshot.Snapshot, names []string) any {
 	list := &v1.PodManagerList{TypeMeta: metav1.TypeMeta{APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind + "List"}, Items: []v1.PodManager{}}
 	for _, s := range all {

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	// client-go logs what the user is told anyway.
+	// client-go logs errors that the user sees anyway.
 	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -25,7 +25,7 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// commandOf is how the user has called the program: kubectl-pm is kubectl pm.
+// commandOf returns how the user invoked the program: kubectl-pm is kubectl pm.
 func commandOf(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	if rest, found := strings.CutPrefix(name, "kubectl-"); found {
@@ -34,7 +34,7 @@ func commandOf(program string) string {
 	return "kubectl podmanager"
 }
 
-// exit is an error that ends the program with a code. Its error is nil if everything was said already.
+// exit is an error that ends the program with an exit code. Its err is nil if there is nothing left to print.
 type exit struct {
 	code int
 	err  error
@@ -49,7 +49,7 @@ func (e exit) Error() string {
 
 func (e exit) Unwrap() error { return e.err }
 
-// run runs a command, and returns the exit code.
+// run runs a command and returns the exit code.
 func (p *plugin) run(ctx context.Context, args []string) int {
 	p.terminal, p.out, p.errOut = p.out, text.Cleaner(p.out), text.Cleaner(p.errOut)
 	root := p.root() //nolint:contextcheck // cobra hands the context to the verb that it runs

@@ -45,7 +45,7 @@ func (p *plugin) runMigrate(ctx context.Context, o writeOptions) error {
 	return p.show(o.format, done, func(text.Style) []string { return migrated(done, o.dryRun) }, "customresourcedefinition.apiextensions.k8s.io/"+cluster.CRDName)
 }
 
-// migrated tells what migrate has done, or would do.
+// migrated describes what migrate has done, or would do.
 func migrated(m cluster.Migration, dryRun string) []string {
 	before := strings.Join(m.Before, ", ")
 	switch {

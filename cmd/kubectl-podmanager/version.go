@@ -30,7 +30,7 @@ func (p *plugin) version() *cobra.Command {
 	return command
 }
 
-// buildVersion is what the Makefile has stamped in, or else what the Go command has recorded.
+// buildVersion returns the version that the Makefile stamped into the binary, or the one that the Go command recorded.
 func buildVersion() string {
 	if stamped := version.Get().GitVersion; !strings.Contains(stamped, "$Format") {
 		return stamped
@@ -41,5 +41,5 @@ func buildVersion() string {
 	return "devel"
 }
 
-// userAgent tells the plugin's requests apart in audit logs.
+// userAgent returns the user agent that identifies the plugin's requests in audit logs.
 func userAgent() string { return "kubectl-podmanager/" + buildVersion() }

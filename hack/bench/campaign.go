@@ -21,7 +21,7 @@ type campaign struct {
 	report   figures.Report
 }
 
-// run measures, and leaves a report however far it comes.
+// run measures, and leaves a report even if it does not complete.
 func run(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.Out, 0o755); err != nil {
 		return err
@@ -34,7 +34,7 @@ func run(ctx context.Context, o options) error {
 		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
 	}
 	if o.realNode {
-		if err := lab.CheckRealNode(ctx); err != nil { // rather now than in the middle of the run
+		if err := lab.CheckRealNode(ctx); err != nil { // fail early, not in the middle of the run
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func run(ctx context.Context, o options) error {
 	return err
 }
 
-// chosen are the workloads to run, and the names of those that are left out because there is no real node.
+// chosen returns the workloads to run, and the names of workloads that are left out because there is no real node.
 func (o options) chosen() (chosen []workloads.Workload, leftOut []string) {
 	for _, w := range workloads.All {
 		switch {
@@ -64,7 +64,7 @@ func (o options) chosen() (chosen []workloads.Workload, leftOut []string) {
 	return chosen, leftOut
 }
 
-// runAll runs the workloads. One that fails does not keep the others from being measured.
+// runAll runs the workloads. If one fails, the others are still measured.
 func (c *campaign) runAll(ctx context.Context, chosen []workloads.Workload) error {
 	var errs []error
 	for _, w := range chosen {

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
-// thisMachine is what the bench runs on, and what it measures. The version of Kubernetes is known later.
+// thisMachine describes the machine that the bench runs on, and the commit that it measures. The version of Kubernetes is known later.
 func thisMachine() figures.Machine {
 	commit := "unknown"
 	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
@@ -24,7 +24,7 @@ func thisMachine() figures.Machine {
 	}
 }
 
-// busy is the share of the machine's CPU that is in use, looked at for two seconds; 0 if that cannot be told.
+// busy returns the share of the machine's CPU that is in use, measured over two seconds. It returns 0 if it cannot be measured.
 func busy() float64 {
 	before, errBefore := readCPU()
 	time.Sleep(2 * time.Second)
@@ -47,8 +47,8 @@ func readCPU() (cpuTicks, error) {
 	return parseCPU(string(data))
 }
 
-// parseCPU reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. What follows is part of
-// user and nice.
+// parseCPU reads the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal. The remaining fields are included in user and
+// nice.
 func parseCPU(stat string) (cpuTicks, error) {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)

@@ -19,7 +19,7 @@ type options struct {
 	workloads.Settings
 	only  *regexp.Regexp
 	check bool
-	// realNode tells that the cluster has a real node; the environment says so, as it does to hack/cluster/cluster.sh.
+	// realNode is set if the cluster has a real node. An environment variable decides that, as for hack/cluster/cluster.sh.
 	realNode bool
 }
 

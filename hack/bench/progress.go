@@ -7,16 +7,16 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/workloads"
 )
 
-// progress tells somebody who waits for half an hour what is going on, and for how much longer.
+// progress shows the user what is running, and how much longer it will take.
 type progress struct {
 	start time.Time
 	scale float64
-	// left and done are the estimates of what is left and done; took is how long that really took.
+	// left and done are the estimates for the remaining and the completed rounds. took is how long the completed ones really took.
 	left, done, took time.Duration
 	began            time.Time
 }
 
-// setUpTime is what a round takes however small it is.
+// setUpTime is the minimum time of a round, however small it is.
 const setUpTime = 15 * time.Second
 
 func newProgress(chosen []workloads.Workload, o options) *progress {
@@ -40,7 +40,7 @@ func (p *progress) say(format string, args ...any) { p.print(fmt.Sprintf(format,
 // print prints a line with the time since the start.
 func (p *progress) print(line string) { fmt.Printf("%7s  %s\n", clock(time.Since(p.start)), line) }
 
-// clock is a duration as on a stopwatch.
+// clock formats a duration like a stopwatch.
 func clock(d time.Duration) string {
 	seconds := int(d.Round(time.Second).Seconds())
 	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
@@ -61,12 +61,12 @@ func (p *progress) end(w workloads.Workload) {
 	p.took += time.Since(p.began)
 }
 
-// skip leaves out rounds that cannot be measured.
+// skip removes rounds that cannot be measured from the estimate.
 func (p *progress) skip(w workloads.Workload, rounds int) {
 	p.left -= time.Duration(rounds) * p.estimate(w)
 }
 
-// remaining corrects the estimates by how long things took so far.
+// remaining returns the remaining time, with the estimates corrected by how long the completed rounds took.
 func (p *progress) remaining() time.Duration {
 	if p.done == 0 {
 		return p.left

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// goals are the faults that PodManager's controller must meet at the least in a complete campaign.
+// goals are the minimum numbers of faults that PodManager's controller must meet in a complete campaign.
 var goals = []struct {
 	what string
 	most int
@@ -28,25 +28,25 @@ type campaign struct {
 	scenarios []arena.Scenario
 	seed      uint64
 	duration  time.Duration
-	// timed tells that the user has given the duration: the scenarios take turns until it is over, and some may have no round.
+	// timed means that the user has set the duration. The scenarios take turns until it is over, and some may not run.
 	timed bool
-	// rounds is how many runs to make of each scenario; 0 for the numbers of the scenarios.
+	// rounds is the number of runs of each scenario; 0 for the scenarios' numbers.
 	rounds int
-	// starve is how many percent of each processor other programs take.
+	// starve is the percentage of each CPU that other programs take.
 	starve int
 	folder string
-	// complete tells that all scenarios were asked for, and enough time for the goals.
+	// complete means that all scenarios were selected, with enough time for the goals.
 	complete, short, withoutPeer bool
 
 	mu      sync.Mutex
 	results []arena.Result
-	// running is how many runs there are at the moment, started when the last one has started.
+	// running is the current number of runs. started is when the latest one started.
 	running int
 	started time.Time
 }
 
-// runAll makes all runs: first each scenario once with all contenders, so that an interrupted campaign has seen every scenario; then
-// the further runs of our controller, and then more rounds until the time is up. If the user has given the time, no run starts after it,
+// runAll makes all runs. First it runs each scenario once with all contenders, so that an interrupted campaign has covered every scenario. Then it
+// makes the remaining runs of our controller, and then more rounds until the time is up. If the user has set a duration, no run starts after it,
 // not even in the first round.
 func (c *campaign) runAll(ctx context.Context) {
 	began := time.Now()
@@ -74,7 +74,8 @@ func (c *campaign) runAll(ctx context.Context) {
 	}
 }
 
-// over returns a function that reports whether no more runs of a round may start. Without a time of the user, every scenario has one round.
+// over returns a function that reports whether no more runs of a round may start. If the user has not set a duration, every scenario runs at least
+// once.
 func (c *campaign) over(ctx context.Context, round int, deadline time.Time) func() bool {
 	return func() bool {
 		isLimited := c.duration > 0 && (c.timed || round > 0)
@@ -82,11 +83,11 @@ func (c *campaign) over(ctx context.Context, round int, deadline time.Time) func
 	}
 }
 
-// usualRun is how long a run takes on two cores, on average, with both controllers, which run at the same time, unless the scenario disturbs the
-// whole cluster.
+// usualRun is the average duration of a run on two cores with both controllers. These run concurrently, unless the scenario disturbs the whole
+// cluster.
 const usualRun = 50 * time.Second
 
-// expectation says how many of the scenarios will have a round in the time that the user has given.
+// expectation returns a message about how many of the scenarios will run in the duration that the user has set.
 func (c *campaign) expectation(contenders int) string {
 	parallel := 1
 	if contenders == 1 {
@@ -106,13 +107,13 @@ func (c *campaign) due(round int) []arena.Scenario {
 	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s arena.Scenario) bool { return round >= max(1, s.Runs) })
 }
 
-// Runs mostly wait, so several run at the same time if there is only one contender.
+// Runs mostly wait, so several run concurrently if there is only one contender.
 const (
 	parallelRuns   = 3
 	parallelRounds = 8
 )
 
-// runRounds plays the scenarios again and again, each time with the next seed.
+// runRounds plays the scenarios repeatedly, each time with the next seed.
 func (c *campaign) runRounds(ctx context.Context, contender arena.Contender, isOver func() bool) {
 	var together, alone []job
 	for round := range c.rounds {
@@ -129,8 +130,8 @@ func (c *campaign) runRounds(ctx context.Context, contender arena.Contender, isO
 	c.runJobs(ctx, alone, 1, isOver)
 }
 
-// runRound lets the contenders play the scenarios at the same time; and then, one after the other, the scenarios that disturb the
-// whole cluster. In a timed campaign both kinds have their share of the time, from when it began.
+// runRound lets the contenders play the scenarios concurrently, and then, one at a time, the scenarios that disturb the whole cluster. In a timed
+// campaign both kinds get their share of the time.
 func (c *campaign) runRound(ctx context.Context, due []arena.Scenario, contenders []arena.Contender, round int, began time.Time) {
 	together := map[arena.Contender][]job{}
 	var alone []job
@@ -165,7 +166,7 @@ func (c *campaign) runRound(ctx context.Context, due []arena.Scenario, contender
 	c.runJobs(ctx, alone, 1, c.over(ctx, round, end))
 }
 
-// job is a run to make.
+// job is a run to be made.
 type job struct {
 	scenario  arena.Scenario
 	contender arena.Contender
@@ -174,7 +175,7 @@ type job struct {
 	hunt *hunt
 }
 
-// runJobs makes runs in their order, up to parallel of them at the same time, and fewer on a machine that cannot keep up.
+// runJobs makes runs in their order, up to parallel of them concurrently, and fewer on a machine that cannot keep up.
 func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver func() bool) {
 	queue := make(chan job, len(jobs))
 	for _, j := range jobs {
@@ -195,13 +196,15 @@ func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver
 	running.Wait()
 }
 
-// A machine keeps up if no write of the pulse took longer than keepsUp within the last pulseWindow. So long it takes to see what a run does to it.
+// A machine keeps up if no write of the pulse took longer than keepsUp within the last pulseWindow. The effect of a new run shows within
+// pulseWindow.
 const (
 	keepsUp     = time.Second
 	pulseWindow = 5 * time.Second
 )
 
-// enter tells whether a run may start, which then has to leave: at once if there is no other, and else only on a machine that keeps up.
+// enter reports whether a run may start. If so, the caller must call leave afterwards. The only run may always start; another one may start only on
+// a machine that keeps up.
 func (c *campaign) enter(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,7 +223,7 @@ func (c *campaign) leave() {
 	c.running--
 }
 
-// runOne plays a scenario with a contender, if the scenario fits the contender and there is time.
+// runOne plays a scenario with a contender, if the scenario applies to the contender and there is time.
 func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
 	if isOver() || j.scenario.OursOnly && j.contender.Name() != arena.OurName {
 		return
@@ -258,7 +261,7 @@ func (c *campaign) add(r arena.Result) {
 	}
 }
 
-// verdict is a result in a few words.
+// verdict summarizes a result.
 func verdict(r arena.Result) string {
 	switch {
 	case r.Error != "":
@@ -282,7 +285,7 @@ func verdict(r arena.Result) string {
 	}
 }
 
-// conclude writes the report, and fails if PodManager or the campaign itself has failed.
+// conclude writes the report. It returns an error if PodManager or the campaign has failed.
 func (c *campaign) conclude(ctx context.Context) error {
 	t := newTable(c)
 	fmt.Print("\n", t.text())

@@ -8,7 +8,7 @@ import (
 	"github.com/mycompany/podmanager/hack/chaos/arena"
 )
 
-// Runs start beside others only on a machine that keeps up with these.
+// A run starts next to others only on a machine that keeps up with them.
 func TestEnter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
@@ -48,7 +48,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// Without a time of the user every scenario has one round, and with it no run starts after that time.
+// If the user has not set a duration, every scenario runs at least once. Otherwise no run starts after it.
 func TestOver(t *testing.T) {
 	past, future := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
 	tests := map[string]struct {

@@ -18,16 +18,16 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
-// huntTries is how many rounds a scenario has to catch a mutant, each with another seed: much of what a scenario does is by chance.
+// huntTries is how many rounds a scenario has to catch a mutant, each with another seed. Much of a scenario is random.
 const huntTries = 3
 
 // hunt is a mutant with a scenario that has to catch it.
 type hunt struct {
 	mutant   mutants.Mutant
 	scenario arena.Scenario
-	// build builds the mutant, once for all its hunts.
+	// build builds the mutant once for all its hunts.
 	build func() (program string, err error)
-	// rounds is how many rounds it took, and last the result of the last one.
+	// rounds is the number of rounds so far, last the result of the last one.
 	rounds int
 	took   time.Duration
 	last   arena.Result
@@ -53,7 +53,7 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	return hunts, nil
 }
 
-// chooseMutants are the mutants of these names that suit, all of which apply.
+// chooseMutants returns the mutants whose names match and that suit the caller. It fails if one of them does not apply.
 func chooseMutants(names string, suits func(mutants.Mutant) bool) ([]mutants.Mutant, error) {
 	pattern, err := regexp.Compile("^(" + names + ")$")
 	if err != nil {
@@ -75,7 +75,7 @@ func chooseMutants(names string, suits func(mutants.Mutant) bool) ([]mutants.Mut
 	return chosen, nil
 }
 
-// huntMutants lets each scenario catch its mutants, and fails if one does not.
+// huntMutants lets each scenario catch its mutants, and returns an error if a mutant is not caught.
 func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	builds := map[string]func() (string, error){}
 	for _, h := range hunts {
@@ -86,7 +86,7 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	}
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
-		// The seeds of two mutants differ, and so do the names of their namespaces.
+		// The seeds of two mutants differ, and therefore the names of their namespaces.
 		j := job{scenario: h.scenario, contender: arena.Ours(c.cluster), seed: c.seed + uint64(i)*huntTries, hunt: h}
 		if h.scenario.Alone {
 			alone = append(alone, j)
@@ -131,7 +131,7 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 
 func (h *hunt) isCaught() bool { return h.last.Breaks(h.mutant.Scenarios[h.scenario.Name]) }
 
-// catch is the violation that the mutant was caught by: the last one.
+// catch returns the violation by which the mutant was caught: the last one.
 func (h *hunt) catch() faults.Violation { return h.last.Violations[len(h.last.Violations)-1] }
 
 func (h *hunt) verdict() string {
@@ -145,7 +145,7 @@ func (h *hunt) verdict() string {
 	}
 }
 
-// huntTable tells which scenario caught which mutant.
+// huntTable returns a table of which scenario caught which mutant.
 func huntTable(hunts []*hunt) string {
 	out := &strings.Builder{}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -161,7 +161,7 @@ func huntTable(hunts []*hunt) string {
 	return out.String()
 }
 
-// huntFailure names the mutants that their scenarios have not caught.
+// huntFailure returns an error with the mutants that their scenarios have not caught.
 func huntFailure(hunts []*hunt) error {
 	var missed []string
 	for _, h := range hunts {

@@ -79,13 +79,13 @@ func exit(err error) {
 	os.Exit(1)
 }
 
-// shortSeed is the seed of the short campaign, so that make test-all does the same every time; make chaos takes new seeds.
+// shortSeed is the seed of the short campaign, so that make test-all does the same every time. make chaos uses new seeds.
 const shortSeed = 279918164
 
-// completeTime is how long a campaign of all scenarios takes at the least.
+// completeTime is the minimum duration of a campaign of all scenarios.
 const completeTime = 15 * time.Minute
 
-// choose sets which scenarios run, and for how long.
+// choose decides which scenarios run, and for how long.
 func (c *campaign) choose(only string) error {
 	switch {
 	case c.seed != 0:
@@ -115,14 +115,14 @@ func (c *campaign) choose(only string) error {
 	if c.complete && !c.timed {
 		c.duration = completeTime
 	}
-	if c.timed { // the next campaign begins with other scenarios
+	if c.timed { // another campaign starts with another scenario
 		first := int(c.seed % uint64(len(c.scenarios)))
 		c.scenarios = slices.Concat(c.scenarios[first:], c.scenarios[:first])
 	}
 	return nil
 }
 
-// conduct runs the campaign in a cluster of its own.
+// conduct runs the campaign in a new cluster.
 func (c *campaign) conduct(ctx context.Context, name string, play func(context.Context) error) error {
 	fmt.Printf("SEED=%d\n", c.seed)
 	logs := filepath.Join(c.folder, "logs")

@@ -7,7 +7,7 @@ import (
 	"github.com/mycompany/podmanager/hack/chaos/scenarios"
 )
 
-// Which scenarios run, with which seed, and with which controllers.
+// choose decides which scenarios run, with which seed, and with which controllers.
 func TestChoose(t *testing.T) {
 	tests := map[string]struct {
 		only     string
@@ -55,7 +55,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// In a given time the scenarios take turns from one that the seed decides, so that all of them have their turn in some campaign.
+// In a timed campaign the seed decides which scenario is the first, so that each of them runs in some campaign.
 func TestChooseOrder(t *testing.T) {
 	all := scenarios.All()
 	for seed := range uint64(len(all)) {

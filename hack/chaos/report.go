@@ -25,7 +25,7 @@ type table struct {
 	Counts  map[string]int
 	Rows    []row
 	Results []arena.Result
-	// NoRound are the scenarios that our controller had no time for.
+	// NoRound are the scenarios that did not run with our controller because the time was up.
 	NoRound []string
 	// Missed are the goals that a complete campaign has not reached.
 	Missed []string
@@ -100,7 +100,7 @@ func (c *column) with(r arena.Result) *column {
 	return c
 }
 
-// cells are the cells of a column in a line of the table.
+// cells returns the cells of a column in a line of the table.
 func (c *column) cells() []string {
 	if c == nil {
 		return slices.Repeat([]string{"-"}, len(invariants)+2)
@@ -124,7 +124,7 @@ func header() []string {
 	return slices.Concat([]string{"scenario"}, columns, columns)
 }
 
-// text is the table for a terminal.
+// text returns the table for a terminal.
 func (t *table) text() string {
 	out := &strings.Builder{}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -137,7 +137,7 @@ func (t *table) text() string {
 	return out.String() + "\n" + t.summary() + "\n"
 }
 
-// markdown is the table for a file.
+// markdown returns the table for a file.
 func (t *table) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "# Chaos, %s\n\n%s\n\n", t.Date, t.summary())
@@ -153,7 +153,7 @@ func (t *table) markdown() string {
 	return out.String()
 }
 
-// summary is the campaign in a sentence.
+// summary returns a summary of the campaign.
 func (t *table) summary() string {
 	runs, versions, gaps, slowest := 0, 0, 0, time.Duration(0)
 	for _, r := range t.Results {
@@ -185,7 +185,7 @@ func (t *table) writeJSON(file string) error {
 	return os.WriteFile(file, data, 0o644)
 }
 
-// failure tells how PodManager or the campaign has failed; violations of the peer are no failure.
+// failure returns an error if PodManager or the campaign has failed. Violations of the peer are not a failure.
 func (t *table) failure() error {
 	violations, void := 0, 0
 	for _, r := range t.Rows {

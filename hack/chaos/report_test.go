@@ -47,7 +47,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The end names the scenarios that had no round.
+// The summary names the scenarios that did not run.
 func TestNoRound(t *testing.T) {
 	ours, theirs := arena.Result{Scenario: "a", Contender: "PodManager"}, arena.Result{Scenario: "b", Contender: "ReplicaSet"}
 	table := newTable(&campaign{scenarios: []arena.Scenario{{Name: "a"}, {Name: "b"}, {Name: "c"}}, results: []arena.Result{ours, theirs}})

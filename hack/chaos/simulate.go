@@ -18,14 +18,14 @@ import (
 const (
 	// searchTime is how much CPU time the simulation has to catch a mutant.
 	searchTime = time.Minute
-	// courseLimit is how many seconds of CPU a course may take. Few take more than ten; one that takes longer does not end at all.
+	// courseLimit is how many seconds of CPU time a course may take. Few take more than ten; one that takes longer does not end at all.
 	courseLimit = 30
 
 	// simulation is the package whose courses are searched.
 	simulation = "hack/sim"
 )
 
-// simulate lets the simulations catch mutants, and fails if one is not caught.
+// simulate lets the simulations catch mutants, and returns an error if one is not caught.
 func simulate(ctx context.Context, names, folder string) error {
 	chosen, err := chooseMutants(names, mutants.Mutant.IsSimulated)
 	if err != nil {
@@ -56,13 +56,12 @@ func simulate(ctx context.Context, names, folder string) error {
 // searcher searches for courses that catch mutants.
 type searcher struct {
 	folder string
-	// sound is the simulation of the sound controller, and known what it violates, by seed: what a mutant violates in the same course tells
-	// nothing.
+	// sound is the simulation of the sound controller. known has its violations by seed: a mutant's violation in the same course proves nothing.
 	sound string
 	known map[uint64]string
 }
 
-// hunt says what has caught a mutant, or nothing, and how much CPU time it took.
+// hunt returns what caught a mutant, empty if nothing did, and the CPU time of the search.
 func (s *searcher) hunt(ctx context.Context, m mutants.Mutant) (by string, took time.Duration, err error) {
 	program, err := m.BuildTests(ctx, ".", s.folder, cmp.Or(m.Package, simulation))
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *searcher) hunt(ctx context.Context, m mutants.Mutant) (by string, took 
 	return s.search(ctx, program, m.Seed)
 }
 
-// search plays courses with a mutant, from the one of a seed on, until a promise is broken that the sound controller keeps in this course.
+// search plays courses with a mutant, starting at a seed, until one has a violation and the sound controller has none in the same course.
 func (s *searcher) search(ctx context.Context, program string, seed uint64) (by string, total time.Duration, err error) {
 	for ; total < searchTime; seed++ {
 		if s.known[seed] != "" {
@@ -103,13 +102,13 @@ func playCourse(ctx context.Context, program string, seed uint64) (violation str
 	return runTests(ctx, simulation, courseLimit*time.Second, "env", "SIM_TIME=1ms", fmt.Sprint("SIM_SEED=", seed), program, "-test.run", "^TestSearch$", "-test.timeout", "0")
 }
 
-// failures are what tests print first about what is wrong.
+// failures match the first message of a failed test.
 var failures = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)seed \d+: \d+ violations:\n\s*(.*)$`), regexp.MustCompile(`(?m)^(panic: .*)$`), regexp.MustCompile(`(?m)^--- FAIL: (\S+)`),
 }
 
-// runTests runs tests in the folder of their package, and returns what they find and how much CPU time they took. They run in a process of
-// their own, which is ended when it does not end by itself.
+// runTests runs tests in the folder of their package, and returns the failure and the CPU time. The tests run in a separate process with a limit on
+// its CPU time.
 func runTests(ctx context.Context, path string, limit time.Duration, command ...string) (failure string, took time.Duration, err error) {
 	run := exec.CommandContext(ctx, "sh", append([]string{"-c", fmt.Sprintf(`ulimit -t %.0f && exec "$0" "$@"`, limit.Seconds())}, command...)...)
 	run.Dir = filepath.FromSlash(path)

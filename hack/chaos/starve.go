@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// starve takes a share of each processor from everything else until stop is called. The judges then have to allow for a slow machine, and
-// still to catch what is broken.
+// starve takes a share of each CPU from everything else until stop is called. The checks then have to allow for a slow machine, and still catch
+// what is broken.
 func starve(ctx context.Context, percent int, folder string) (stop func(), err error) {
 	if percent == 0 {
 		return func() {}, nil
@@ -24,5 +24,5 @@ func starve(ctx context.Context, percent int, folder string) (stop func(), err e
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = p.Kill() }, nil // it does not end by itself
+	return func() { _ = p.Kill() }, nil // it does not end on its own
 }

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// file is a file of an archive. Owner and time are no part of it: they are the same for all.
+// file is a file of an archive. It has no owner and no time, because these are the same for all files.
 type file struct {
 	name string
 	mode int64
 	data []byte
 }
 
-// sorted are the files by name.
+// sorted returns the files sorted by name.
 func sorted(files []file) []file {
 	return slices.SortedFunc(slices.Values(files), func(a, b file) int { return cmp.Compare(a.name, b.name) })
 }
 
-// readFolder reads all files under a folder, each readable by all and no program, whatever its mode.
+// readFolder reads all files under a folder. Regardless of its mode, each is readable by all and not executable.
 func readFolder(folder fs.FS) ([]file, error) {
 	var files []file
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -38,7 +38,7 @@ func readFolder(folder fs.FS) ([]file, error) {
 	return files, err
 }
 
-// tarball puts the files into a tar in the order given. They belong to root and have all the same time.
+// tarball writes the files to a tar in the given order. They belong to root and all have the same time.
 func tarball(to io.Writer, files []file, modified time.Time) error {
 	writer := tar.NewWriter(to)
 	for _, file := range files {
@@ -55,7 +55,7 @@ func tarball(to io.Writer, files []file, modified time.Time) error {
 	return writer.Close()
 }
 
-// gzipped is a tar of the files, compressed. The header is empty but for what is given: Go writes neither name nor time by itself.
+// gzipped returns a compressed tar of the files. The gzip header has only the given fields: Go adds neither name nor time.
 func gzipped(files []file, modified time.Time, header gzip.Header) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer := gzip.NewWriter(&buffer)
@@ -69,7 +69,7 @@ func gzipped(files []file, modified time.Time, header gzip.Header) ([]byte, erro
 	return buffer.Bytes(), nil
 }
 
-// zipped is a zip of the files, for Windows.
+// zipped returns a zip of the files, for Windows.
 func zipped(files []file, modified time.Time) ([]byte, error) {
 	var buffer bytes.Buffer
 	writer := zip.NewWriter(&buffer)

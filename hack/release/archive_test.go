@@ -78,7 +78,7 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestReadFolder: neither the order in which files were made nor their modes show.
+// TestReadFolder checks that neither the order in which files were created nor their modes matter.
 func TestReadFolder(t *testing.T) {
 	files, err := readFolder(fstest.MapFS{
 		"oci-layout":     {Data: []byte("1"), Mode: 0o600},

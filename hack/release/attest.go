@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// attestation is how a release is signed. Without a key it is not.
+// attestation is how a release is signed. Without a key, it is not signed.
 type attestation struct{ tool, key, signers string }
 
 func (a *attestation) addFlags(flags *flag.FlagSet) {
@@ -17,7 +17,7 @@ func (a *attestation) addFlags(flags *flag.FlagSet) {
 	flags.StringVar(&a.signers, "signers", "", "the file with the keys that users trust")
 }
 
-// sign has hack/release/attest sign the files of a folder, or says that they are not signed.
+// sign runs hack/release/attest to sign the files of a folder, or prints that they are not signed.
 func (a attestation) sign(to io.Writer, folder string, stamps stamps) error {
 	if a.key == "" {
 		fmt.Fprintf(to, "\nNOT SIGNED: users cannot tell who made these files. Give SIGNING_KEY=FILE to sign them; hack/README.md tells how.\n")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSign: without a key it says so, and with one it tells the program of hack/release/attest what to sign.
+// TestSign checks that signing without a key prints a warning, and that with a key the program of hack/release/attest is told what to sign.
 func TestSign(t *testing.T) {
 	tool := filepath.Join(t.TempDir(), "attest")
 	script := "#!/bin/sh\necho \"$@\"\ntest \"$5\" != bad.pub\n"

@@ -51,7 +51,7 @@ func bundleCommand(args []string) error {
 	return nil
 }
 
-// bundling is what a bundle is made of beside the manifests.
+// bundling has the inputs of a bundle, besides the manifests.
 type bundling struct {
 	version, replaces version
 	image             image
@@ -59,18 +59,18 @@ type bundling struct {
 	platforms         string
 }
 
-// pinned is the image by its digest alone: skopeo, and mirrors that are made with it, refuse a name with both tag and digest.
+// pinned returns the image with only its digest: skopeo, and mirrors that are created with it, refuse a name with both tag and digest.
 func (b bundling) pinned() string { return b.image.name + "@" + b.image.digest }
 
-// carried are the kinds that OLM applies from a bundle beside the ClusterServiceVersion (olm.operatorframework.io, Packaging additional
-// objects alongside an operator). Newer ones take NetworkPolicies, too, and older ones then refuse the whole bundle. None takes a
-// ValidatingAdmissionPolicy or its binding (operator-framework/operator-sdk issue 7038): bundle.yaml says that one has to apply them.
+// carried are the kinds that OLM applies from a bundle besides the ClusterServiceVersion (olm.operatorframework.io, Packaging additional objects
+// alongside an operator). Newer versions accept NetworkPolicies, too, but older ones then refuse the whole bundle. No version accepts a
+// ValidatingAdmissionPolicy or its binding (operator-framework/operator-sdk issue 7038): bundle.yaml tells users to apply them.
 var carried = []string{
 	"ClusterRole", "ClusterRoleBinding", "ConfigMap", "CustomResourceDefinition", "PodDisruptionBudget", "PriorityClass", "PrometheusRule",
 	"Role", "RoleBinding", "Secret", "Service", "ServiceAccount", "ServiceMonitor",
 }
 
-// files are the bundle: what OLM makes of the ClusterServiceVersion, what it applies beside it, and what tells the two apart. It says which
+// files returns the files of the bundle: the ClusterServiceVersion, the objects that OLM applies besides it, and the metadata. It prints which
 // manifests are left out.
 func (b bundling) files(artifacts string, told io.Writer) ([]file, error) {
 	manifests, err := readManifests(artifacts)
@@ -107,7 +107,7 @@ func (b bundling) files(artifacts string, told io.Writer) ([]file, error) {
 	return append(files, b.metadata(text(csv, "spec", "maturity"))...), nil
 }
 
-// withoutNamespace is a copy of an object for the namespace that OLM installs to.
+// withoutNamespace returns a copy of an object without its namespace, because OLM chooses the namespace.
 func withoutNamespace(object map[string]any) map[string]any {
 	copied := maps.Clone(object)
 	metadata := maps.Clone(copied["metadata"].(map[string]any))
@@ -116,9 +116,9 @@ func withoutNamespace(object map[string]any) map[string]any {
 	return copied
 }
 
-// metadata says what is where in the bundle, once for those who read files and once for those who read images.
+// metadata describes the contents of the bundle, once for tools that read files and once for tools that read images.
 func (b bundling) metadata(maturity string) []file {
-	// Channels are called by what their versions promise: candidate, fast, stable.
+	// Channels are named after what their versions promise: candidate, fast, stable.
 	channel := "stable"
 	if maturity != "stable" || strings.Contains(string(b.version), "-") {
 		channel = "candidate"

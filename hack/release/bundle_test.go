@@ -20,7 +20,7 @@ var testBundling = bundling{
 	version: "v0.2.0", image: image{"registry.example.com/podmanager", "v0.2.0", testDigest}, created: "2026-01-31T12:00:00Z", platforms: "linux/amd64 linux/arm64",
 }
 
-// testBundle is the bundle of the tree by the names of its files, and what was told of it.
+// testBundle returns the files of the tree's bundle by name, and the printed output.
 func testBundle(t *testing.T, b bundling) (map[string]string, string) {
 	t.Helper()
 	var told strings.Builder
@@ -44,7 +44,7 @@ func serviceVersionOf(t *testing.T, files map[string]string) map[string]any {
 	return csv
 }
 
-// TestBundleFiles: OLM gets what it takes, and nothing that it makes itself or refuses.
+// TestBundleFiles checks that the bundle has what OLM accepts, and nothing that OLM creates itself or refuses.
 func TestBundleFiles(t *testing.T) {
 	files, told := testBundle(t, testBundling)
 	for _, want := range []string{
@@ -77,7 +77,7 @@ func TestBundleFiles(t *testing.T) {
 	}
 }
 
-// rulesOf are the rules of the roles with these names in artifacts/rbac.yaml.
+// rulesOf returns the rules of the roles with these names in artifacts/rbac.yaml.
 func rulesOf(t *testing.T, kind string, names ...string) []rbacv1.PolicyRule {
 	t.Helper()
 	data, err := os.ReadFile(artifacts + "/rbac.yaml")
@@ -159,7 +159,7 @@ func TestBundleServiceVersion(t *testing.T) {
 	}
 }
 
-// TestBundleDescriptors: what a console says of a field is what kubectl explain says.
+// TestBundleDescriptors checks that a console describes a field like kubectl explain.
 func TestBundleDescriptors(t *testing.T) {
 	files, _ := testBundle(t, testBundling)
 	definitions, _ := at(serviceVersionOf(t, files), "spec", "customresourcedefinitions", "owned").([]any)

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// packChart packs artifacts/chart under the release's version. Helm decides what is in the package. It gives the files the times that they
-// have on this machine, so the package is written again with the commit's.
+// packChart packs artifacts/chart with the release's version. Helm decides what is in the package. It uses the times of the files on this machine,
+// so the package is written again with the time of the commit.
 func packChart(helm, chart, work string, stamps stamps) (file, error) {
 	source := filepath.Join(work, "chart")
 	if err := os.CopyFS(source, os.DirFS(chart)); err != nil {
@@ -46,7 +46,7 @@ func packChart(helm, chart, work string, stamps stamps) (file, error) {
 	return file{name, 0o644, data}, err
 }
 
-// setRepository puts another image's name into a copy of the chart: into its values, and into the table that tells them.
+// setRepository sets the image's name in a copy of the chart: in its values, and in the table that documents them.
 func setRepository(chart, repository string) error {
 	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {
@@ -77,8 +77,8 @@ func setRepository(chart, repository string) error {
 	return nil
 }
 
-// setDigest puts the image's digest into a copy of the chart. It is no value, because helm upgrade --reuse-values keeps the values of the chart
-// before, and would run its image under the new version's rights.
+// setDigest sets the image's digest in a copy of the chart. The digest is not a value, because helm upgrade --reuse-values keeps the values of the
+// previous chart, and would run the previous image with the new version's rights.
 func setDigest(chart, digest string) error {
 	path := filepath.Join(chart, "Chart.yaml")
 	data, err := os.ReadFile(path)
@@ -93,7 +93,7 @@ func setDigest(chart, digest string) error {
 	return os.WriteFile(path, []byte(changed), 0o644)
 }
 
-// unpackChart reads the files of a package in Helm's order, and the header that tells what the package is.
+// unpackChart returns the files of a package in Helm's order, and the header by which Helm identifies the package.
 func unpackChart(data []byte) ([]file, gzip.Header, error) {
 	compressed, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

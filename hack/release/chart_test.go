@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSetRepository: a release for another registry has charts that pull from there.
+// TestSetRepository checks that the chart of a release for another registry pulls from there.
 func TestSetRepository(t *testing.T) {
 	chart := filepath.Join(t.TempDir(), "chart")
 	if err := os.CopyFS(chart, os.DirFS(artifacts+"/chart")); err != nil {
@@ -35,7 +35,7 @@ func TestSetRepository(t *testing.T) {
 	}
 }
 
-// TestSetDigest: a release adds one annotation to the chart, and changes nothing else.
+// TestSetDigest checks that a release adds one annotation to the chart, and changes nothing else.
 func TestSetDigest(t *testing.T) {
 	chart := filepath.Join(t.TempDir(), "chart")
 	if err := os.CopyFS(chart, os.DirFS(artifacts+"/chart")); err != nil {
@@ -69,7 +69,7 @@ func readChart(t *testing.T, chart string) map[string]any {
 	return read
 }
 
-// TestUnpackChart reads a package as Helm writes it: what marks it as Helm's is kept, its times are not.
+// TestUnpackChart reads a package as Helm writes it: what identifies it as Helm's is kept, the times are not.
 func TestUnpackChart(t *testing.T) {
 	header := gzip.Header{Comment: "Helm", Extra: []byte("+aHR0"), OS: 255}
 	files := []file{{"podmanager/Chart.yaml", 0o644, []byte("name: podmanager\n")}, {"podmanager/.helmignore", 0o644, []byte("*~\n")}}

@@ -19,7 +19,7 @@ func checkCommand(args []string) error {
 	return check(repository("."), stamps)
 }
 
-// check fails unless what is checked out is a commit that can become this version.
+// check fails unless the checked-out commit can become this version.
 func check(tree repository, stamps stamps) error {
 	if stamps.image.tag != string(stamps.version) {
 		return fmt.Errorf("the image %s must have the tag %s: the chart takes the tag from its version", &stamps.image, stamps.version)
@@ -41,7 +41,7 @@ func check(tree repository, stamps stamps) error {
 	return checkTags(tree, stamps.version)
 }
 
-// checkTags: a version means one commit for ever, and is higher than those before it.
+// checkTags checks that a version always means one commit, and is higher than the previous ones.
 func checkTags(tree repository, version version) error {
 	head, err := tree.git("rev-parse", "HEAD")
 	if err != nil {
@@ -64,7 +64,7 @@ func checkTags(tree repository, version version) error {
 // repository is the folder of a working tree.
 type repository string
 
-// git runs a command of git, and returns what it prints.
+// git runs a git command, and returns its output.
 func (r repository) git(args ...string) (string, error) {
 	command := exec.Command("git", append([]string{"-C", string(r)}, args...)...)
 	var complaint strings.Builder
@@ -76,7 +76,7 @@ func (r repository) git(args ...string) (string, error) {
 	return strings.TrimRight(string(output), "\n"), nil
 }
 
-// previousTag is the newest tag of a version in this commit's history, but for the version's own; empty if there is none.
+// previousTag returns the newest version tag in this commit's history, except the version's own tag, or empty if there is none.
 func (r repository) previousTag(version version) (string, error) {
 	tags, err := r.git("tag", "--merged", "HEAD", "--list", "v[0-9]*")
 	if err != nil || strings.TrimSpace(strings.ReplaceAll(tags, string(version), "")) == "" {

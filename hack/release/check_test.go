@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// newTree is a repository with one commit, whatever the git of the person who tests is told.
+// newTree returns a repository with one commit, independent of the user's git configuration.
 func newTree(t *testing.T) repository {
 	t.Helper()
 	for key, value := range map[string]string{
@@ -30,7 +30,7 @@ func mustGit(t *testing.T, tree repository, args ...string) {
 	}
 }
 
-// commit writes the subject into the files and commits them.
+// commit writes the subject to the files and commits them.
 func commit(t *testing.T, tree repository, subject string, files ...string) {
 	t.Helper()
 	for _, name := range files {
@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*testing.T, repository)
 		version version
-		refused string // empty if it is not
+		refused string // empty if it is not refused
 	}{
 		"the first release": {func(*testing.T, repository) {}, "v0.1.0", ""},
 		"a changed file": {func(t *testing.T, tree repository) {

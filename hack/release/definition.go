@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addDefinition says which CRD the operator owns, and of each field that bundle.yaml names what the CRD says of it.
+// addDefinition adds the CRD that the operator owns. For each field that bundle.yaml names, it adds the description from the CRD.
 func addDefinition(spec, crd map[string]any) error {
 	versions, _ := at(crd, "spec", "versions").([]any)
 	definitions, _ := at(spec, "customresourcedefinitions", "owned").([]any)
@@ -32,7 +32,7 @@ func addDefinition(spec, crd map[string]any) error {
 	return nil
 }
 
-// propertyPath is where a schema has a field: each name is below properties.
+// propertyPath returns the path of a field in a schema: each name is below properties.
 func propertyPath(path string) []string {
 	var keys []string
 	for name := range strings.SplitSeq(path, ".") {
@@ -41,7 +41,7 @@ func propertyPath(path string) []string {
 	return keys
 }
 
-// sentence is the first sentence of a description, in one line.
+// sentence returns the first sentence of a description, in one line.
 func sentence(description string) string {
 	line := strings.Join(strings.Fields(description), " ")
 	if first, _, more := strings.Cut(line, ". "); more {

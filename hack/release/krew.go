@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// pluginName is what is typed after kubectl, and the name of krew's manifest: without the kubectl- of the program.
+// pluginName is what users type after kubectl, and the name of krew's manifest: the name of the program without kubectl-.
 const pluginName = "podmanager"
 
 const home = "https://github.com/mycompany/podmanager"
@@ -38,7 +38,7 @@ type krewPlatform struct {
 	Bin      string               `json:"bin"`
 }
 
-// Lines of at most 80 characters, and the first of at most 70, as krew wants them.
+// krew requires lines of at most 80 characters, and at most 70 in the short description.
 const (
 	krewShort       = "See, explain, simulate and change rollouts of PodManagers"
 	krewDescription = `PodManager is an operator for stateless pods that rolls out within a budget
@@ -58,7 +58,7 @@ folder of your PATH. For completion of names, revisions and containers:
 `
 )
 
-// krewManifest says where each archive of the plugin is.
+// krewManifest lists where each archive of the plugin is.
 func krewManifest(plugins []pluginArchive, version version, url string) ([]byte, error) {
 	manifest := krewPlugin{
 		APIVersion: "krew.googlecontainertools.github.com/v1alpha2",

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestKrewManifest checks the rules of krew's documentation and of its reviewers; make release-test has krew itself install it.
+// TestKrewManifest checks the rules of krew's documentation and of its reviewers. make release-test installs it with krew itself.
 func TestKrewManifest(t *testing.T) {
 	plugins := []pluginArchive{
 		{os: "linux", arch: "amd64", program: "kubectl-podmanager", archive: file{name: "a.tar.gz", data: []byte("a")}},

@@ -36,7 +36,7 @@ func run(args []string) error {
 	return commands[args[0]](args[1:])
 }
 
-// stamps are what a release is called and where it comes from.
+// stamps identifies a release and its origin.
 type stamps struct {
 	version version
 	image   image
@@ -55,8 +55,7 @@ func (s *stamps) addFlags(flags *flag.FlagSet) {
 	})
 }
 
-// parse reads the flags, and fails if one that is not optional is missing. It complains in one line: make shows what it runs no more than
-// that.
+// parse parses the flags, and fails if a required one is missing. Its error is one line, because make shows little more than that.
 func parse(flags *flag.FlagSet, args []string, optional ...string) error {
 	flags.SetOutput(io.Discard)
 	if err := flags.Parse(args); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// manifest is one object of artifacts/*.yaml, as text with its comments and as what it says.
+// manifest is one object of artifacts/*.yaml, both as text with its comments and decoded.
 type manifest struct {
 	text   string
 	object map[string]any
@@ -19,8 +19,8 @@ type manifest struct {
 func (m manifest) kind() string { return text(m.object, "kind") }
 func (m manifest) name() string { return text(m.object, "metadata", "name") }
 
-// readManifests reads the objects of artifacts/kustomization.yaml. What it does with them is simple enough to be done here, so that no
-// kubectl is needed and its version does not show in the result; anything but resources would have to be done, too, and is refused.
+// readManifests reads the objects of artifacts/kustomization.yaml. This does the work of kustomize itself, so that no kubectl is needed and its
+// version does not affect the result. It supports only resources, and refuses anything else.
 func readManifests(folder string) ([]manifest, error) {
 	const list = "kustomization.yaml"
 	data, err := os.ReadFile(filepath.Join(folder, list))
@@ -55,10 +55,10 @@ func readManifests(folder string) ([]manifest, error) {
 	return manifests, nil
 }
 
-// imageLine is a container's image, with a comment about the image of the tree.
+// imageLine matches a container's image, with a comment about the image of the tree.
 var imageLine = regexp.MustCompile(`(?m)^( +(?:- )?image: )\S+(?: +#.*)?$`)
 
-// installYAML is all manifests as one file, with the image of the release.
+// installYAML returns all manifests as one file, with the image of the release.
 func installYAML(manifests []manifest, stamps stamps, url string) (string, error) {
 	var all strings.Builder
 	fmt.Fprintf(&all, "# PodManager %s: kubectl apply -f %s/%s\n", stamps.version, url, installFile)
@@ -83,7 +83,7 @@ func installYAML(manifests []manifest, stamps stamps, url string) (string, error
 	return all.String(), nil
 }
 
-// at is what an object has under a path, or nil.
+// at returns the value at a path of an object, or nil.
 func at(object any, path ...string) any {
 	for _, key := range path {
 		mapping, ok := object.(map[string]any)
@@ -95,7 +95,7 @@ func at(object any, path ...string) any {
 	return object
 }
 
-// text is the string that an object has under a path, or nothing.
+// text returns the string at a path of an object, or empty.
 func text(object any, path ...string) string {
 	found, _ := at(object, path...).(string)
 	return found

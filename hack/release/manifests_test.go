@@ -9,7 +9,7 @@ import (
 
 const artifacts = "../../artifacts"
 
-// TestInstallYAML: the file has the objects of the tree, in an order in which they can be applied, and only the image is another.
+// TestInstallYAML checks that the file has the objects of the tree, in an order in which they can be applied, and that only the image differs.
 func TestInstallYAML(t *testing.T) {
 	manifests, err := readManifests(artifacts)
 	if err != nil {

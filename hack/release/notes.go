@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// change is a commit: its subject, and the files that it touches.
+// change is a commit: its subject, and the files that it changes.
 type change struct {
 	subject string
 	files   []string
 }
 
-// Between the commits of the log, and between a subject and its files: characters that no subject has.
+// Separators between the commits of the log, and between a subject and its files. No subject contains these characters.
 const (
 	recordMark = "\x1e"
 	fieldMark  = "\x1f"
 )
 
-// changes are the commits since a tag, or all if it is empty, newest first. Merges say nothing that their commits do not say.
+// changes returns the commits since a tag, or all commits if it is empty, newest first. Merges are left out, because they add nothing to their
+// commits.
 func (r repository) changes(since string) ([]change, error) {
 	commits := "HEAD"
 	if since != "" {
@@ -39,14 +40,14 @@ func (r repository) changes(since string) ([]change, error) {
 	return all, nil
 }
 
-// group is a part of the notes: changes to what users have of the product.
+// group is a section of the notes: changes to a part of the product that users see.
 type group struct {
 	heading string
 	folders []string
 	without []string
 }
 
-// A commit belongs to the first group that one of its files is in: areas of subjects come and go, and folders say what reaches users.
+// A commit belongs to the first group that contains one of its files. Folders show what reaches users, while the areas of subjects come and go.
 var groups = []group{
 	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}, nil},
 	{"Controller", []string{"cmd/controller/", "pkg/"}, []string{"pkg/generated/", "pkg/plugin/", "pkg/world/"}},
@@ -55,20 +56,20 @@ var groups = []group{
 	{"Dependencies", []string{"go.mod"}, nil},
 }
 
-// has tells whether a file belongs to the group, and reaches users.
+// has reports whether a file belongs to the group, and reaches users.
 func (g group) has(path string) bool {
 	in := func(folder string) bool { return strings.HasPrefix(path, folder) }
 	return slices.ContainsFunc(g.folders, in) && !slices.ContainsFunc(g.without, in) &&
 		!strings.HasSuffix(path, ".md") && !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "/testdata/")
 }
 
-// inside are the areas of subjects that are about tests, tools and docs, whatever else was touched on the way.
+// inside has the areas of subjects that are about tests, tools and docs, whatever else the commit changes.
 var inside = []string{
 	"bench", "chaos", "demo", "docs", "e2e", "e2e-chart", "e2e-node", "e2e-plugin", "faults", "gofmt", "hack", "lab", "lint", "manual", "node",
 	"readme", "test", "tests", "unit", "world",
 }
 
-// heading is the group of a change; empty for tests, tools and docs.
+// heading returns the group of a change, or empty for tests, tools and docs.
 func (c change) heading() string {
 	if area, _, _ := strings.Cut(c.subject, ":"); slices.Contains(inside, strings.ToLower(area)) {
 		return ""
@@ -81,10 +82,10 @@ func (c change) heading() string {
 	return ""
 }
 
-// mostLines of a group are told: notes are for reading, and the log is complete.
+// mostLines is the maximum number of lines of a group. Notes are for reading, and the log is complete.
 const mostLines = 15
 
-// notes tell what has changed since the tag before, how to install, and where the files come from.
+// notes describes what has changed since the previous tag, how to install, and where the files come from.
 func notes(changes []change, since string, stamps stamps, url string) string {
 	byHeading := map[string][]string{}
 	for _, change := range changes {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestChanges reads the log of a repository, and sorts it.
+// TestChanges reads the log of a repository, and groups it.
 func TestChanges(t *testing.T) {
 	tree := newTree(t)
 	mustGit(t, tree, "tag", "v0.1.0")

@@ -22,11 +22,11 @@ const (
 	timeFormat  = time.RFC3339
 )
 
-// packing is what pack has to know.
+// packing has the inputs of pack.
 type packing struct {
 	stamps
-	url       string // where the files will be
-	work      string // what is compiled, in image and plugin
+	url       string // where the files will be published
+	work      string // folder with the compiled programs, in image and plugin
 	out       string
 	helm      string
 	imageTool string
@@ -62,7 +62,7 @@ func packCommand(args []string) error {
 	return p.attest.sign(os.Stdout, p.out, p.stamps)
 }
 
-// files are all files of the release. Their checksums come last.
+// files returns all files of the release. The checksums come last.
 func (p packing) files() ([]file, error) {
 	files, err := p.images()
 	if err != nil {
@@ -87,7 +87,7 @@ func (p packing) files() ([]file, error) {
 	return append(files, file{sumsFile, 0o644, sums(files)}), nil
 }
 
-// images are the layout of all platforms as one tar, and what make image has made beside it: a tar and an SBOM for each platform.
+// images returns the layout of all platforms as one tar, and the files that make image has created next to it: a tar and an SBOM for each platform.
 func (p packing) images() ([]file, error) {
 	stem := "podmanager-image_" + string(p.version)
 	layout, err := readFolder(os.DirFS(filepath.Join(p.work, "image", "layout")))
@@ -113,7 +113,7 @@ func (p packing) images() ([]file, error) {
 	return files, nil
 }
 
-// texts are the files that are written and not compiled.
+// texts returns the files that are generated, not compiled.
 func (p packing) texts(plugins []pluginArchive) ([]file, error) {
 	manifests, err := readManifests("artifacts")
 	if err != nil {
@@ -143,7 +143,8 @@ func (p packing) texts(plugins []pluginArchive) ([]file, error) {
 	}, nil
 }
 
-// imageDigest is the digest of the index of all platforms, by which a registry knows the image. The layout must be of the image with this tag.
+// imageDigest returns the digest of the index of all platforms, by which a registry identifies the image. The layout must contain the image with
+// this tag.
 func imageDigest(layout, tag string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	if err != nil {
@@ -167,7 +168,7 @@ func imageDigest(layout, tag string) (string, error) {
 	return index.Manifests[0].Digest, nil
 }
 
-// sums are the checksums in the form that sha256sum -c reads.
+// sums returns the checksums in the form that sha256sum -c reads.
 func sums(files []file) []byte {
 	var lines bytes.Buffer
 	for _, file := range files {
@@ -176,7 +177,7 @@ func sums(files []file) []byte {
 	return lines.Bytes()
 }
 
-// replaceFiles makes the folder's files these. Folders in it stay: one is the bundle.
+// replaceFiles replaces all files of the folder. Its subfolders stay, because one of them is the bundle.
 func replaceFiles(folder string, files []file) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -200,7 +201,7 @@ func replaceFiles(folder string, files []file) error {
 	return nil
 }
 
-// tell says what was made, and what is left to do by hand.
+// tell prints what was created, and what is left to do manually.
 func (p packing) tell(to io.Writer, files []file) {
 	longest := slices.MaxFunc(files, func(a, b file) int { return cmp.Compare(len(a.name), len(b.name)) })
 	fmt.Fprintf(to, "\nPodManager %s of commit %s, in %s:\n\n", p.version, p.commit, p.out)

@@ -16,7 +16,7 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestReplaceFiles: nothing of an older release is left among the files, and the bundle stays.
+// TestReplaceFiles checks that no file of an older release is left, and that the bundle stays.
 func TestReplaceFiles(t *testing.T) {
 	folder := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(folder, "bundle"), 0o755); err != nil {
@@ -60,7 +60,7 @@ func TestImageDigest(t *testing.T) {
 	}
 }
 
-// TestTell: a person who has never made a release can go on from what it prints.
+// TestTell checks that a person who has never made a release can continue from the output.
 func TestTell(t *testing.T) {
 	p := packing{stamps: testStamps("v0.2.0"), url: "https://example.com/v0.2.0", out: ".release"}
 	var told strings.Builder

@@ -16,7 +16,7 @@ type pluginArchive struct {
 	sbom     file
 }
 
-// packPlugins packs what is compiled in a folder, as OS/ARCH/kubectl-podmanager, each with the license.
+// packPlugins packs the compiled programs of a folder, OS/ARCH/kubectl-podmanager, each with the license.
 func packPlugins(folder, license, imageTool string, stamps stamps) ([]pluginArchive, error) {
 	programs, err := filepath.Glob(filepath.Join(folder, "*", "*", "kubectl-podmanager*"))
 	if err != nil {
@@ -64,7 +64,7 @@ func packPlugin(program string, license []byte, imageTool string, stamps stamps)
 	return plugin, err
 }
 
-// describe lets hack/release/image write the SBOM, as it does for the images.
+// describe runs hack/release/image to write the SBOM, as for the images.
 func describe(program, imageTool string, stamps stamps) ([]byte, error) {
 	out := filepath.Join(filepath.Dir(program), "sbom.spdx.json")
 	command := exec.Command(imageTool, "sbom", "-program", program, "-version", string(stamps.version),

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestPackPlugins: each platform has an archive that its users can open. The image tool is played by a script.
+// TestPackPlugins checks that each platform has an archive that its users can open. A script replaces the image tool.
 func TestPackPlugins(t *testing.T) {
 	folder := t.TempDir()
 	for _, program := range []string{"linux/arm64/kubectl-podmanager", "windows/amd64/kubectl-podmanager.exe"} {

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestE2ERelease makes a release, and again in another place as another person, and lets those who will read its files read them.
+// TestE2ERelease makes a release twice, the second time in another place as another user, and checks the files with the tools that will read them.
 func TestE2ERelease(t *testing.T) {
 	first, second := twoTrees(t)
 	key := newKey(t)
@@ -34,7 +34,7 @@ func TestE2ERelease(t *testing.T) {
 	t.Run("refused", func(t *testing.T) { checkRefused(t, first, folder) })
 }
 
-// contents are the files of a folder.
+// contents returns the files of a folder.
 func contents(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	files, err := readFolder(os.DirFS(folder))
@@ -60,7 +60,7 @@ func checkSame(t *testing.T, first, second string) {
 	}
 }
 
-// platforms of image and plugin that the release is made for.
+// platforms returns the platforms of the image and of the plugin in the release.
 func platforms() (images, plugins []string) {
 	if !*all {
 		return []string{shortList}, []string{shortList}
@@ -104,7 +104,7 @@ func checkNames(t *testing.T, folder string) {
 
 func checkSums(t *testing.T, folder string) {
 	program, args := "sha256sum", []string{"-c", sumsFile}
-	if _, err := exec.LookPath(program); err != nil { // macOS
+	if _, err := exec.LookPath(program); err != nil { // on macOS
 		program, args = "shasum", []string{"-a", "256", "-c", sumsFile}
 	}
 	output := command(t, folder, program, args...)
@@ -113,7 +113,7 @@ func checkSums(t *testing.T, folder string) {
 	}
 }
 
-// checkSignature: what was made is verified, and with a key that is not trusted, or with another file, it is not.
+// checkSignature checks that the release can be verified, but not with an untrusted key or with a changed file.
 func checkSignature(t *testing.T, tree repository, key, folder string) {
 	verify := func(signers, folder string) (string, error) {
 		return makeTarget(tree, nil, "022", "release-verify", "SIGNERS="+signers, "FOLDER="+folder)
@@ -136,7 +136,7 @@ func checkSignature(t *testing.T, tree repository, key, folder string) {
 	}
 }
 
-// checkPlugin unpacks the archive with tar, and runs the plugin where it can run.
+// checkPlugin unpacks the archive with tar, and runs the plugin if the platform allows it.
 func checkPlugin(t *testing.T, folder string) {
 	unpacked := t.TempDir()
 	command(t, folder, "tar", "-xzf", archiveName("linux/amd64"), "-C", unpacked)
@@ -159,7 +159,7 @@ func checkPlugin(t *testing.T, folder string) {
 	}
 }
 
-// checkKrew has krew install each archive, as on a machine of its platform.
+// checkKrew lets krew install each archive, as on a machine of its platform.
 func checkKrew(t *testing.T, folder string) {
 	krew := tool(t, "krew")
 	_, plugins := platforms()
@@ -180,7 +180,7 @@ func checkKrew(t *testing.T, folder string) {
 	}
 }
 
-// checkChart has Helm read the package, and compares what it would install with install.yaml.
+// checkChart lets Helm read the package, and compares what it would install with install.yaml.
 func checkChart(t *testing.T, folder string) {
 	helm, chart := tool(t, "helm"), filepath.Join(folder, "podmanager-0.2.0.tgz")
 	command(t, folder, helm, "lint", "--strict", chart)
@@ -202,7 +202,7 @@ func checkChart(t *testing.T, folder string) {
 	if err != nil || !bytes.Contains(data, []byte(" image: mycompany/podmanager:v0.2.0@"+releasedDigest(t, folder)+"\n")) {
 		t.Errorf("both install another image than that of the release (error %v)", err)
 	}
-	// A mirror has the same image, and what is given by hand counts in place of the digest.
+	// A mirror has the same image, and a tag or digest that the user sets replaces the digest.
 	for set, want := range map[string]string{
 		"image.repository=mirror.example.com/podmanager": "mirror.example.com/podmanager:v0.2.0@" + releasedDigest(t, folder),
 		"image.tag=v9":               "mycompany/podmanager:v9",
@@ -214,7 +214,7 @@ func checkChart(t *testing.T, folder string) {
 	}
 }
 
-// releasedDigest is the digest of the image in the release.
+// releasedDigest returns the digest of the image in the release.
 func releasedDigest(t *testing.T, folder string) string {
 	t.Helper()
 	unpacked := t.TempDir()
@@ -238,7 +238,7 @@ func checkNotes(t *testing.T, folder string) {
 	}
 }
 
-// checkBundle asks OLM's own validator, which must also see a fault.
+// checkBundle runs OLM's validator, which must also detect an error.
 func checkBundle(t *testing.T, first, second repository) {
 	validator := tool(t, "bundlecheck")
 	for _, tree := range []repository{first, second} {
@@ -257,7 +257,7 @@ func checkBundle(t *testing.T, first, second repository) {
 	}
 }
 
-// checkRefused: what is in no commit is not released, and the release before stays.
+// checkRefused checks that uncommitted files are not released, and that the previous release stays.
 func checkRefused(t *testing.T, tree repository, folder string) {
 	before := contents(t, folder)
 	if err := os.WriteFile(filepath.Join(string(tree), "cmd", "controller", "extra.go"), []byte("package main\n"), 0o644); err != nil {

@@ -20,14 +20,14 @@ var (
 	icon []byte
 )
 
-// operator is what the manifests say of the controller, sorted by what OLM makes of it.
+// operator has what the manifests contain for the controller, grouped by what OLM does with it.
 type operator struct {
 	crd, deployment, namespace manifest
-	clusterRules, rules        []any      // what the controller's ServiceAccount may do everywhere, and in its own namespace
-	others                     []manifest // what is applied as it is, or left out
+	clusterRules, rules        []any      // what the controller's ServiceAccount may do in all namespaces, and in its own namespace
+	others                     []manifest // objects that are applied unchanged, or left out
 }
 
-// readOperator sorts the manifests. The ServiceAccount, its roles and their bindings become permissions, of which OLM makes them again.
+// readOperator groups the manifests. The ServiceAccount, its roles and their bindings become permissions, from which OLM creates them again.
 func readOperator(manifests []manifest) (operator, error) {
 	var found operator
 	account := ""
@@ -70,14 +70,14 @@ func readOperator(manifests []manifest) (operator, error) {
 	return found, nil
 }
 
-// isBindingOf tells whether an object binds a role to the ServiceAccount and nobody else.
+// isBindingOf reports whether an object binds a role to only this ServiceAccount.
 func isBindingOf(one manifest, account string) bool {
 	subjects, _ := one.object["subjects"].([]any)
 	return strings.HasSuffix(one.kind(), "RoleBinding") && len(subjects) == 1 &&
 		text(subjects[0], "kind") == "ServiceAccount" && text(subjects[0], "name") == account
 }
 
-// serviceVersion is bundle.yaml with what is known from elsewhere.
+// serviceVersion returns bundle.yaml completed with what is known from elsewhere.
 func (b bundling) serviceVersion(operator operator, artifacts string) (map[string]any, error) {
 	var csv map[string]any
 	if err := yaml.Unmarshal(bundleYAML, &csv); err != nil {
@@ -132,12 +132,12 @@ func (b bundling) addMetadata(csv map[string]any, operator operator, artifacts s
 	annotations["containerImage"] = b.pinned()
 	annotations["createdAt"] = b.created
 	annotations["operatorframework.io/suggested-namespace"] = operator.namespace.name()
-	// With its labels: they say which pods may run there.
+	// With its labels, which decide which pods may run there.
 	annotations["operatorframework.io/suggested-namespace-template"] = string(namespace)
 	return nil
 }
 
-// readExamples is the list of all examples that a console offers.
+// readExamples returns the list of all examples that a console offers.
 func readExamples(folder string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -162,7 +162,7 @@ func readExamples(folder string) (string, error) {
 	return string(list), err
 }
 
-// leastKubernetes is what the chart says: >=1.34.0-0, where -0 lets the clusters of vendors in.
+// leastKubernetes returns the minimum version from the chart: >=1.34.0-0, where -0 admits the version numbers of vendors.
 func leastKubernetes(path string) (string, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -181,7 +181,7 @@ func leastKubernetes(path string) (string, error) {
 	return least, nil
 }
 
-// install is how OLM brings the controller up: the Deployment, and the rights of its ServiceAccount.
+// install returns how OLM installs the controller: the Deployment, and the rights of its ServiceAccount.
 func (b bundling) install(operator operator) (map[string]any, error) {
 	deployment := operator.deployment.object
 	containers, _ := at(deployment, "spec", "template", "spec", "containers").([]any)

@@ -19,8 +19,8 @@ const (
 	shortList   = "linux/amd64"
 )
 
-// twoTrees are two clones of the same commit in different places. The commit is what is in the tree under test, committed or not, so that
-// a release can be tested before it is committed; before it is the tag of another release.
+// twoTrees returns two clones of the same commit in different places. The commit has the files of the tree under test, committed or not, so that a
+// release can be tested before it is committed. An earlier commit has the tag of another release.
 func twoTrees(t *testing.T) (repository, repository) {
 	t.Helper()
 	tree := newTree(t)
@@ -39,7 +39,7 @@ func twoTrees(t *testing.T) (repository, repository) {
 	return tree, other
 }
 
-// copyFile copies a file, and nothing if it is deleted but not committed so.
+// copyFile copies a file. It does nothing if the file is deleted in the working tree.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	info, err := os.Stat(from)
@@ -61,7 +61,7 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// makeTarget runs a target as a person with this environment and umask would, without what the make that runs the tests was told.
+// makeTarget runs a target as a user with this environment and umask. It does not pass on the settings of the make that runs the tests.
 func makeTarget(tree repository, env []string, umask string, args ...string) (string, error) {
 	command := exec.Command("sh", append([]string{"-c", "umask " + umask + ` && exec make "$@"`, "make", "-C", string(tree)}, args...)...)
 	command.Env = append(append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=0"), env...)
@@ -69,7 +69,7 @@ func makeTarget(tree repository, env []string, umask string, args ...string) (st
 	return string(output), err
 }
 
-// newKey is the file of a key for this test alone. Beside it, with .signers at its end, is the file that says that it is trusted.
+// newKey returns the path of a key for this test only. The file with the same name and .signers appended marks it as trusted.
 func newKey(t *testing.T) string {
 	t.Helper()
 	key := filepath.Join(t.TempDir(), "release")
@@ -96,7 +96,7 @@ func makeRelease(t *testing.T, tree repository, key, umask string, env ...string
 	return filepath.Join(string(tree), ".release")
 }
 
-// command runs a program in a folder, fails the test if it fails, and returns what it prints.
+// command runs a program in a folder, fails the test if it fails, and returns its output.
 func command(t *testing.T, folder, program string, args ...string) string {
 	t.Helper()
 	command := exec.Command(program, args...)
@@ -110,7 +110,7 @@ func command(t *testing.T, folder, program string, args ...string) string {
 	return string(output)
 }
 
-// tool is a program that hack/tool.sh builds.
+// tool returns a program that hack/tool.sh builds.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	return strings.TrimSpace(command(t, "../..", "hack/tool.sh", name))

@@ -8,10 +8,10 @@ import (
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 )
 
-// semantic is a version of semver.org with a v in front, without build metadata: no tag of an image can have a plus.
+// semantic matches a semver.org version with a v in front and without build metadata, because the tag of an image cannot contain a plus.
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?$`)
 
-// version is such as v0.2.0 or v0.2.0-rc.1.
+// version is a version such as v0.2.0 or v0.2.0-rc.1.
 type version string
 
 func (v *version) String() string { return string(*v) }
@@ -24,10 +24,10 @@ func (v *version) Set(text string) error {
 	return nil
 }
 
-// number is the version as charts and OLM write it.
+// number returns the version in the form that charts and OLM use.
 func (v version) number() string { return strings.TrimPrefix(string(v), "v") }
 
-// follows tells whether the version is higher than another.
+// follows reports whether the version is higher than another.
 func (v version) follows(other string) (bool, error) {
 	own, err := utilversion.ParseSemantic(string(v))
 	if err != nil {
@@ -40,7 +40,7 @@ func (v version) follows(other string) (bool, error) {
 	return before.LessThan(own), nil
 }
 
-// image is the name and tag of an image, and, once it is built, its digest.
+// image is the name and tag of an image and, once it is built, its digest.
 type image struct{ name, tag, digest string }
 
 func (i *image) String() string {
@@ -50,7 +50,7 @@ func (i *image) String() string {
 	return i.name + ":" + i.tag
 }
 
-// pinned is the image by its digest. The tag is for people to read: a node pulls by the digest alone.
+// pinned returns the image with its digest. The tag is only for readers: a node pulls by the digest alone.
 func (i *image) pinned() string { return i.String() + "@" + i.digest }
 
 func (i *image) Set(text string) error {

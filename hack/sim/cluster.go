@@ -27,7 +27,7 @@ import (
 
 var podManagers = schema.GroupVersionResource{Group: v1.GroupName, Version: v1.GroupVersion.Version, Resource: "podmanagers"}
 
-// Cluster is a simulated cluster. It lives in a synctest bubble.
+// Cluster is a simulated cluster. It runs in a synctest bubble.
 type Cluster struct {
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -47,8 +47,8 @@ type Cluster struct {
 	judge     *judge
 	users     []*user
 	settings  settings
-	hasCrowd  bool     // of small PodManagers
-	troubles  []string // kinds of what goes wrong, each as often as it is likely
+	hasCrowd  bool     // whether there are many small PodManagers, too
+	troubles  []string // kinds of faults; a kind is repeated according to its likelihood
 	running   sync.WaitGroup
 	logger    klog.Logger
 
@@ -56,14 +56,14 @@ type Cluster struct {
 	replicas []*replica
 }
 
-// settings are how the controller is run.
+// settings describe how the controller is deployed.
 type settings struct {
 	shards   int
 	replicas int
 	elects   bool
 }
 
-// New makes a cluster in which nothing runs yet but what belongs to Kubernetes. live, if not nil, gets the story as it happens.
+// New returns a cluster in which only the components of Kubernetes run. live, if not nil, gets the story as it happens.
 func New(seed uint64, crd string, live io.Writer) (*Cluster, error) {
 	data, err := os.ReadFile(crd)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Cluster) config(transport *apiserver.Client) *rest.Config {
 	return &rest.Config{Host: "http://simulation", Transport: transport, QPS: -1}
 }
 
-// observe hands each write to those whom it concerns.
+// observe passes each write on to the components that need it.
 func (c *Cluster) observe(change *apiserver.Change) {
 	pod, _ := change.New.(*corev1.Pod)
 	switch change.Request.Resource.Name {
@@ -119,7 +119,7 @@ func (c *Cluster) observe(change *apiserver.Change) {
 	c.judge.see(change, pod)
 }
 
-// Close ends everything. The bubble ends when all goroutines have.
+// Close ends everything. The bubble ends once all goroutines have ended.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	replicas := slices.Clone(c.replicas)
@@ -139,7 +139,7 @@ func uidOf(c *apiserver.Change) types.UID {
 	return c.New.GetUID()
 }
 
-// pause waits, and reports whether ctx is not done.
+// pause waits for the given time. It reports false if ctx is done.
 func pause(ctx context.Context, length time.Duration) bool {
 	timer := time.NewTimer(length)
 	defer timer.Stop()
@@ -151,7 +151,7 @@ func pause(ctx context.Context, length time.Duration) bool {
 	}
 }
 
-// namespaces are those of the users; the controller's own is podmanager-system.
+// namespaces are the users' namespaces. The controller runs in podmanager-system.
 var namespaces = []string{"team-a", "team-b"}
 
 func (c *Cluster) createNamespaces() error {
@@ -163,7 +163,7 @@ func (c *Cluster) createNamespaces() error {
 	return nil
 }
 
-// restore puts an earlier state back.
+// restore restores an earlier state.
 func (c *Cluster) restore(back, ahead int64) {
 	version := max(1, c.server.Version()-back)
 	c.story.tell("restored to version %d, and %d ahead", version, ahead)

@@ -12,26 +12,27 @@ import (
 )
 
 const (
-	// patience is how long nothing may happen until all has settled: the longest backoff is ten minutes. settling is how long that may take:
-	// deadlines of rollouts are up to ten minutes, and backoffs of minutes follow each other. quiet is how long nothing may be written then.
+	// patience is how long the cluster must be quiet to count as settled: the longest backoff is ten minutes. settling limits how long that may
+	// take: rollout deadlines are up to ten minutes, and backoffs of minutes follow each other. quiet is the period before that in which the
+	// controller must not have written anything.
 	patience, settling, quiet = 12 * time.Minute, 60 * time.Minute, 5 * time.Minute
 	// restarted is how long a new process may take to find that nothing is due.
 	restarted = 3 * time.Minute
-	// ending is how long processes may take to end. A real one does so at once; here its goroutines have to.
+	// ending is how long processes may take to end. A real process ends at once; here all of its goroutines have to end.
 	ending = 5 * time.Minute
 )
 
-// Course is what happens in a cluster.
+// Course describes what happens in a cluster.
 type Course struct {
-	// Users is how many users there are, each with a PodManager.
+	// Users is the number of users. Each has one PodManager.
 	Users int
-	// Length is how long they are at work.
+	// Length is how long the users are active.
 	Length time.Duration
-	// Fair is a course without faults.
+	// Fair means that there are no faults.
 	Fair bool
 }
 
-// Play plays a course, then calm, then a release by each user. It returns what was violated.
+// Play plays a course, then a calm period, then a release by each user. It returns the violations.
 func (c *Cluster) Play(course Course) []string {
 	if err := c.createNamespaces(); err != nil {
 		return []string{err.Error()}
@@ -65,7 +66,7 @@ func (c *Cluster) Play(course Course) []string {
 	return c.judge.violations
 }
 
-// setTraits makes this cluster unlike others.
+// setTraits picks the properties in which this cluster differs from others.
 func (c *Cluster) setTraits() {
 	if c.dice.Chance(0.2) {
 		c.rules.prunes = dice.Pick(c.dice, "image", "rollout", "podNames", "terminatingReplicas")
@@ -82,8 +83,8 @@ func (c *Cluster) setTraits() {
 	c.story.tell("pruned: %q, mirror: %q, crowd: %t, trouble: %v, rules: %v", c.rules.prunes, c.rules.mirror, c.hasCrowd, c.troubles, c.rules.kinds)
 }
 
-// settle waits until nothing happens any more, and judges. If a new process then finds something to do, the old one has missed it. A course in
-// which a promise was broken ends soon: what follows costs time, and says little.
+// settle waits until nothing happens any more, and then checks the result. If a new process finds something to do, the old one has missed it. If a
+// guarantee was already violated, settle returns at once: the rest of the course would take time and tell us little.
 func (c *Cluster) settle() {
 	if c.judge.isBroken() {
 		return
@@ -98,19 +99,19 @@ func (c *Cluster) settle() {
 		c.killReplica(slot)
 	}
 	pause(c.ctx, restarted)
-	if c.rules.prunes != "rollout" { // what the API server does not store of a rollout is lost with the process
+	if c.rules.prunes != "rollout" { // the part of a rollout's state that the API server does not store is lost with the process
 		c.judge.checkQuiet(began, false, "all was calm before the restart")
 	}
 }
 
-// killReplica ends a process as a power cut does.
+// killReplica ends a process as a power failure would.
 func (c *Cluster) killReplica(slot int) {
 	c.story.tell("%s is killed", c.replica(slot).name)
 	c.judge.trouble("", time.Now().Add(restarting))
 	c.replica(slot).kill()
 }
 
-// restarting is how long it takes until another process does the work of one that has ended.
+// restarting is how long it takes until another process has taken over from one that ended.
 const restarting = 30 * time.Second
 
 // supervise keeps a process of the controller running, as a Deployment does.
@@ -141,7 +142,7 @@ func (c *Cluster) replica(slot int) *replica {
 	return c.replicas[slot]
 }
 
-// troubled lets users act and things go wrong for a time.
+// troubled lets users act and faults happen for a while.
 func (c *Cluster) troubled(course Course) {
 	deadline := time.Now().Add(course.Length)
 	every := dice.Pick(c.dice, 5*time.Second, 20*time.Second, time.Minute)
@@ -173,7 +174,7 @@ func (c *Cluster) changeWeather() {
 	c.weather.set(fault, watch)
 }
 
-// happen lets something go wrong. How often which kind does is a trait of the cluster.
+// happen injects a fault. How likely each kind is depends on the cluster.
 func (c *Cluster) happen() {
 	slot := c.dice.IntN(c.settings.replicas)
 	switch dice.Pick(c.dice, c.troubles...) {
@@ -194,7 +195,7 @@ func (c *Cluster) happen() {
 	}
 }
 
-// stopReplica ends a process in order.
+// stopReplica stops a process gracefully.
 func (c *Cluster) stopReplica(slot int) {
 	c.story.tell("%s is told to stop", c.replica(slot).name)
 	c.judge.trouble(stopping, time.Now().Add(restarting))
@@ -223,15 +224,15 @@ func (c *Cluster) compact() {
 	c.server.Compact(c.server.Version() - int64(c.dice.IntN(50)))
 }
 
-// restoreRandom puts an earlier state back. Some versions are caught up at once.
+// restoreRandom restores an earlier state. In some cases the version counter continues at or beyond the present version.
 func (c *Cluster) restoreRandom() {
-	const first = 10 // the namespaces are there by then
+	const first = 10 // the namespaces exist by then
 	back := min(int64(c.dice.IntN(40)), max(0, c.server.Version()-first))
 	c.judge.trouble("", time.Now().Add(restarting))
 	c.restore(back, dice.Pick(c.dice, 0, back, 20, 1000))
 }
 
-// reshard changes the number of shards, one replica after the other, as a Deployment does.
+// reshard changes the number of shards, one replica after the other, as a rolling update of a Deployment does.
 func (c *Cluster) reshard(int) {
 	if !c.settings.elects {
 		return
@@ -249,7 +250,7 @@ func (c *Cluster) reshard(int) {
 	}
 }
 
-// disturbPod lets something go wrong with a pod.
+// disturbPod injects a fault into a random pod.
 func (c *Cluster) disturbPod() {
 	pods, err := c.kube.CoreV1().Pods(dice.Pick(c.dice, namespaces...)).List(c.ctx, metav1.ListOptions{})
 	if err == nil && len(pods.Items) > 0 {
@@ -259,7 +260,7 @@ func (c *Cluster) disturbPod() {
 	}
 }
 
-// failPods lets the pods of a namespace fail as soon as they run, as when their nodes have no space left.
+// failPods makes the pods of a namespace fail as soon as they run, as if their nodes had run out of disk space.
 func (c *Cluster) failPods() {
 	where, lasts, d := dice.Pick(c.dice, namespaces...), time.Duration(30+c.dice.IntN(60))*time.Second, dice.New(c.dice.Uint64())
 	c.story.tell("all pods of %s fail for %v", where, lasts)
@@ -276,7 +277,7 @@ func (c *Cluster) failPods() {
 	})
 }
 
-// calm ends all trouble.
+// calm ends all faults.
 func (c *Cluster) calm() {
 	c.story.tell("calm")
 	c.weather.set(0, 0)

@@ -1,16 +1,16 @@
-// Package sim runs the whole controller, as it is, in a simulated cluster under fake time: hours of faults take seconds, and a busy machine
-// makes that slower, never wrong.
+// Package sim runs the entire, unmodified controller in a simulated cluster under fake time. Hours of faults take seconds, and a busy machine makes
+// a run slower but does not change its result.
 //
-//	cluster.go   a cluster: API server, nodes, garbage collector, replicas of the controller, and a course of trouble and calm
+//	cluster.go   a cluster: API server, nodes, garbage collector, replicas of the controller; course.go a course of faults and calm
 //	apiserver    the API server
-//	nodes.go     the scheduler and the kubelets, which are those of pkg/world; garbage.go the garbage collector
-//	replica.go   a process of the controller: it is started, killed and frozen
-//	faults.go    what goes wrong between a replica and the API server
+//	nodes.go     the scheduler and the kubelets, based on pkg/world; garbage.go the garbage collector
+//	replica.go   a process of the controller, which can be started, killed and frozen
+//	faults.go    faults between a replica and the API server
 //	users.go     users who create, edit, scale, orphan and delete
 //	rules.go     admission that refuses, changes or delays writes for a while
-//	judge.go     what users were promised, checked at every version; final.go when all is calm again; pace.go and timely.go as time goes by
-//	story.go     what happened, in order: what users did, what went wrong, and what the controller asked for and was answered
+//	judge.go     the guarantees, checked at every version; final.go checked when all is calm again; pace.go and timely.go over time
+//	story.go     what happened, in order: users' actions, faults, and the controller's requests with their answers
 //
-// The tests play a fixed set of seeds. make search TIME=10m plays others for that long, and prints what was violated first with the end of the
-// story that led there: SIM_SEED=<seed> go test ./hack/sim -run TestSeed -v plays a course again, and tells all of it.
+// The tests play a fixed set of seeds. make search TIME=10m plays other seeds for that long. It prints the first violations and the end of the
+// story that led to them. SIM_SEED=<seed> go test ./hack/sim -run TestSeed -v replays a course and prints the whole story.
 package sim

@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// Every pod fails as soon as it is ready. The first replacement comes at once, the next ones after 10 and 20 s: that makes 12 pods in a minute.
+// Every pod fails as soon as it is ready. The first replacement is created at once, the next ones after 10 and 20 s: 12 pods in a minute.
 func TestFailingPodsAreNotReplacedAgainAndAgain(t *testing.T) {
 	const most = 20
 	inCluster(t, func(t *testing.T, c *Cluster) {
@@ -36,7 +36,7 @@ func TestFailingPodsAreNotReplacedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// fail makes a pod fail for good.
+// fail makes a pod fail permanently.
 func (k *kubelets) fail(pod *corev1.Pod) {
 	k.mu.Lock()
 	runner := k.pods[pod.UID]

@@ -15,19 +15,19 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// weather is what goes wrong between the processes under test and the API server. It is decided by dice at each request and each watch.
+// weather holds the faults between the processes under test and the API server. Dice decide about each request and each watch.
 type weather struct {
 	ctx   context.Context
 	seed  uint64
 	story *story
-	// trouble is told until when each fault lasts.
+	// trouble is called with the end of each fault.
 	trouble func(until time.Time)
 
 	mu sync.Mutex
-	// counts has how many requests of each kind there were: what befalls one does not depend on those of other kinds, so that a course is
-	// the same when they come in another order.
+	// counts has the number of requests of each kind. The fault of a request depends only on the earlier requests of its kind, so a course stays
+	// the same if requests of different kinds arrive in another order.
 	counts map[string]uint64
-	// fault is how likely it is that something goes wrong with a request; watch, with a watch. Both are 0 when it is calm.
+	// fault is the probability that a request fails, watch the probability that a watch fails. Both are 0 while it is calm.
 	fault, watch float64
 }
 
@@ -41,7 +41,7 @@ type line struct {
 
 	mu     sync.Mutex
 	isDead bool
-	thaw   chan struct{} // closed when the process goes on; nil while it runs
+	thaw   chan struct{} // closed when the process is thawed; nil while it runs
 	// streams are the watches of the process.
 	streams []*apiserver.Stream
 }
@@ -61,25 +61,25 @@ func (w *weather) rates() (fault, watch float64) {
 	return w.fault, w.watch
 }
 
-// tell tells of a fault that begins now.
+// tell records a fault that starts now.
 func (w *weather) tell(lasts time.Duration, format string, arguments ...any) {
 	w.trouble(time.Now().Add(lasts))
 	w.story.tell(format, arguments...)
 }
 
-// set changes how much goes wrong.
+// set changes the fault rates.
 func (w *weather) set(fault, watch float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fault, w.watch = fault, watch
 }
 
-// pingTimeout is how long client-go takes to find out that a connection is dead.
+// pingTimeout is how long client-go takes to notice that a connection is dead.
 const pingTimeout = 45 * time.Second
 
 var errReset = errors.New("read: connection reset by peer")
 
-// latency is how long each way of a request takes.
+// latency returns how long a request takes in one direction.
 func latency(d dice.Dice) time.Duration {
 	return time.Duration(200+d.IntN(4800)) * time.Microsecond
 }
@@ -87,7 +87,7 @@ func latency(d dice.Dice) time.Duration {
 // Before implements apiserver.Faults.
 func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
 	if l.hasEnded() {
-		return errReset // what is left of a dead process sends nothing
+		return errReset // the remaining goroutines of a dead process send nothing
 	}
 	l.onRequest(r)
 	d := l.diceFor("before " + r.String())
@@ -123,7 +123,7 @@ func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
 		if !pause(l.ctx, late) {
 			return errReset
 		}
-		return nil // it is on its way: it arrives, also if the client has given up, or is dead by now
+		return nil // in flight: the request arrives even if the client has given up or has died
 	}
 }
 
@@ -139,7 +139,7 @@ func (l *line) After(ctx context.Context, r *apiserver.Request, status int) erro
 	if rate, _ := l.rates(); r.Verb != "watch" && !isEvent(r) && d.Chance(rate) {
 		l.tell(pingTimeout, "answer %d lost: %v", status, r)
 		if d.Chance(0.3) {
-			// No packet comes any more: the client waits until it gives up, or until its pings are not answered.
+			// No more packets arrive: the client waits until it gives up, or until its pings time out.
 			select {
 			case <-ctx.Done():
 			case <-time.After(pingTimeout):
@@ -157,10 +157,10 @@ func (l *line) hasEnded() bool {
 	return l.isDead
 }
 
-// isEvent reports whether a request writes an event. Nothing goes wrong with those, because client-go gives up after some failures.
+// isEvent reports whether a request writes an event. Such requests never fail here, because client-go drops an event after a few failures.
 func isEvent(r *apiserver.Request) bool { return r.Resource != nil && r.Resource.Name == "events" }
 
-// passable waits while the process is frozen, and fails once it is dead.
+// passable waits while the process is frozen. It returns an error once the process is dead.
 func (l *line) passable(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -193,7 +193,7 @@ func (l *line) Watch(stream *apiserver.Stream) {
 	go l.follow(stream, l.diceFor("watch "+stream.Request().String()))
 }
 
-// follow makes a watch go wrong now and then.
+// follow injects a fault into a watch from time to time.
 func (l *line) follow(stream *apiserver.Stream, d dice.Dice) {
 	for pause(l.ctx, time.Duration(d.IntN(120_000))*time.Millisecond) && !stream.HasEnded() {
 		if _, rate := l.rates(); d.Chance(rate) {
@@ -202,7 +202,7 @@ func (l *line) follow(stream *apiserver.Stream, d dice.Dice) {
 	}
 }
 
-// disturb makes a watch go wrong.
+// disturb injects a fault into a watch.
 func (l *line) disturb(stream *apiserver.Stream, d dice.Dice) {
 	switch r := stream.Request(); d.IntN(5) {
 	case 0:
@@ -224,7 +224,7 @@ func (l *line) disturb(stream *apiserver.Stream, d dice.Dice) {
 	}
 }
 
-// kill ends the process: nothing that it sends arrives from now on, but for what is with the API server already.
+// kill ends the process. From now on nothing that it sends arrives, except requests that have already reached the API server.
 func (l *line) kill() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,8 +238,7 @@ func (l *line) kill() {
 	}
 }
 
-// freeze holds all that comes and goes, until the returned function is called. Time goes on for the process: what it decides meanwhile goes by
-// what it knows.
+// freeze holds back all traffic until the returned function is called. Time goes on for the process: it keeps deciding on what it knows.
 func (l *line) freeze() (thaw func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -255,7 +254,7 @@ func (l *line) freeze() (thaw func()) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.thaw != frozen {
-			return // it was killed meanwhile
+			return // the process was killed in the meantime
 		}
 		close(frozen)
 		l.thaw = nil

@@ -13,21 +13,22 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// isBroken reports whether a promise was broken.
+// isBroken reports whether a guarantee was violated.
 func (j *judge) isBroken() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.violations) > 0
 }
 
-// lastChange is when any client has last changed what the controller looks at.
+// lastChange returns when any client last changed an object that the controller watches.
 func (j *judge) lastChange() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changed
 }
 
-// checkQuiet checks that the controller has written nothing since a time, but for words if they do not matter.
+// checkQuiet checks that the controller has written nothing since the given time. Unless wordsMatter, changes to messages of conditions are
+// ignored.
 func (j *judge) checkQuiet(since time.Time, wordsMatter bool, although string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -42,7 +43,7 @@ func (j *judge) checkQuiet(since time.Time, wordsMatter bool, although string) {
 	}
 }
 
-// checkTrue checks that each status says what is the case, and that nothing is left behind.
+// checkTrue checks that each status is correct, and that nothing is left behind.
 func (j *judge) checkTrue() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -92,7 +93,7 @@ func (j *judge) checkStatus(known *managed) {
 	}
 }
 
-// checkBroken checks that an object that cannot be decoded says so.
+// checkBroken checks that the status of an object that cannot be decoded says so.
 func (j *judge) checkBroken(known *managed) {
 	conditions, _, _ := unstructured.NestedSlice(known.object.Object, "status", "conditions")
 	for _, condition := range conditions {
@@ -103,7 +104,7 @@ func (j *judge) checkBroken(known *managed) {
 	j.violate("%s cannot be decoded, and does not say so", known.key)
 }
 
-// checkDone checks that a release that nothing kept from going out is out.
+// checkDone checks that the user's last release, which no fault impeded, is complete.
 func (j *judge) checkDone(u *user) {
 	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
 	pods := u.pods()

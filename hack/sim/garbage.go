@@ -16,8 +16,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// collector is the garbage collector. It goes by a graph of all objects that it has seen, as the real one does, and asks the API server before it
-// deletes something.
+// collector is the garbage collector. Like the real one, it keeps a graph of all objects that it has seen, and asks the API server before it
+// deletes an object.
 type collector struct {
 	ctx    context.Context
 	client metadata.Interface
@@ -25,11 +25,11 @@ type collector struct {
 
 	mu      sync.Mutex
 	objects map[types.UID]*node
-	due     []types.UID // to be looked at, in order
+	due     []types.UID // objects to process, in order
 	wake    chan struct{}
 }
 
-// node is an object of the graph. One that was only seen as an owner has no content.
+// node is an object of the graph. An object that was only seen as an owner has no content.
 type node struct {
 	resource schema.GroupVersionResource
 	content  apiserver.Object
@@ -41,7 +41,7 @@ func newCollector(ctx context.Context, client metadata.Interface, d dice.Dice) *
 	return &collector{ctx: ctx, client: client, dice: d, objects: map[types.UID]*node{}, wake: make(chan struct{}, 1)}
 }
 
-// see takes a change of any object.
+// see handles a change of any object.
 func (g *collector) see(c *apiserver.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,7 +63,7 @@ func (g *collector) see(c *apiserver.Change) {
 			g.add(dependent)
 		}
 		for _, ref := range c.Old.GetOwnerReferences() {
-			g.add(ref.UID) // it may wait for this one
+			g.add(ref.UID) // the owner may wait for this dependent
 		}
 		if len(before.dependents) == 0 {
 			delete(g.objects, uid)
@@ -93,7 +93,7 @@ func (g *collector) forget(owner, dependent types.UID) {
 	}
 }
 
-// add has an object looked at.
+// add queues an object.
 func (g *collector) add(uid types.UID) {
 	if !slices.Contains(g.due, uid) {
 		g.due = append(g.due, uid)
@@ -104,7 +104,7 @@ func (g *collector) add(uid types.UID) {
 	}
 }
 
-// run collects until the end.
+// run collects garbage until the context is done.
 func (g *collector) run() {
 	for {
 		select {
@@ -146,7 +146,7 @@ func (g *collector) next() (content apiserver.Object, resource schema.GroupVersi
 	return found.content, found.resource, dependents, true
 }
 
-// process does what an object needs: it lets its dependents go, or deletes it because its owners are gone.
+// process orphans or deletes the dependents of a terminating object, and deletes an object whose owners are all gone.
 func (g *collector) process(content apiserver.Object, resource schema.GroupVersionResource, dependents []*node) {
 	if content.GetDeletionTimestamp() != nil {
 		switch {
@@ -176,7 +176,7 @@ func (g *collector) process(content apiserver.Object, resource schema.GroupVersi
 	}
 }
 
-// exists asks the API server for an owner.
+// exists reports whether the API server has the owner.
 func (g *collector) exists(namespace string, ref metav1.OwnerReference) bool {
 	owner, err := g.client.Resource(podManagers).Namespace(namespace).Get(g.ctx, ref.Name, metav1.GetOptions{})
 	return err == nil && owner.UID == ref.UID
@@ -195,7 +195,7 @@ func (g *collector) delete(content apiserver.Object, resource schema.GroupVersio
 	})
 }
 
-// orphan removes an owner from a dependent.
+// orphan removes an owner reference from a dependent.
 func (g *collector) orphan(owner apiserver.Object, dependent *node) {
 	refs := slices.DeleteFunc(dependent.content.GetOwnerReferences(), func(ref metav1.OwnerReference) bool { return ref.UID == owner.GetUID() })
 	if refs == nil {
@@ -212,12 +212,12 @@ func (g *collector) removeFinalizer(content apiserver.Object, resource schema.Gr
 func (g *collector) patch(content apiserver.Object, resource schema.GroupVersionResource, fields map[string]any) {
 	patch, err := json.Marshal(map[string]any{"metadata": fields})
 	if err != nil {
-		panic(err) // cannot happen: these are strings
+		panic(err) // cannot happen: the fields are strings and owner references
 	}
 	_, err = g.client.Resource(resource).Namespace(content.GetNamespace()).Patch(g.ctx, content.GetName(), types.MergePatchType, patch, metav1.PatchOptions{})
 	if err != nil && g.ctx.Err() == nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		g.add(content.GetUID()) // it has changed meanwhile
+		g.add(content.GetUID()) // the object has changed in the meantime
 	}
 }

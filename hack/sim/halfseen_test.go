@@ -14,8 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The controller creates pods that it does not see, while names that were taken become free: if it creates them a second time, they get other
-// names, and there are too many.
+// The controller creates pods that it does not see yet, while names that were taken become free. If it created the pods a second time, they would
+// get other names, and there would be too many.
 func TestHalfSeenScaleUp(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		pods := c.kube.CoreV1().Pods("team-a")
@@ -35,7 +35,7 @@ func TestHalfSeenScaleUp(t *testing.T) {
 			stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i), Labels: map[string]string{v1.LabelManager: "web"}}}
 			stranger.OwnerReferences = []metav1.OwnerReference{
 				{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "other", UID: "other", Controller: ptr.To(true)},
-				// The simulated garbage collector knows no ReplicaSets: this owner keeps it from deleting the pod.
+				// The simulated garbage collector does not know ReplicaSets. This owner keeps it from deleting the pod.
 				{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: web.UID},
 			}
 			stranger.Spec.Containers = []corev1.Container{{Name: "app", Image: "other:1"}}
@@ -45,7 +45,7 @@ func TestHalfSeenScaleUp(t *testing.T) {
 		}
 		pause(c.ctx, 5*time.Second)
 		c.apply(t, "team-a", "web", 5, nil)
-		pause(c.ctx, time.Second) // the creates are under way
+		pause(c.ctx, time.Second) // the creates are in flight
 		for i := 2; i < 5; i++ {
 			if err := pods.Delete(c.ctx, fmt.Sprint("web-", i), *metav1.NewDeleteOptions(0)); err != nil {
 				t.Fatal(err)

@@ -19,30 +19,31 @@ import (
 )
 
 const (
-	// memory is how old the spec may be that a controller goes by when it creates a pod: its copy is some seconds old, and the request may
+	// memory is the maximum age of the spec that the controller acts on when it creates a pod: its cache may be seconds old, and the request may
 	// take two minutes.
 	memory = 3 * time.Minute
-	// grace is how long the controller may take to see that a pod is not ready any more.
+	// grace is how long the controller may take to see that a pod is no longer ready.
 	grace = 5 * time.Second
-	// released is how long the controller may take to see that a pod has no owner any more.
+	// released is how long the controller may take to see that a pod no longer has an owner.
 	released = 10 * time.Second
-	// available is how long a pod has to be ready to be available, whatever minReadySeconds is.
+	// available is how long a pod has to be ready to count as available for any minReadySeconds.
 	available = 40 * time.Second
 )
 
-// judge checks what users were promised. It knows the truth from the API server, and nothing of how the controller decides.
+// judge checks the guarantees that users rely on. It takes the truth from the API server, and knows nothing of how the controller decides.
 type judge struct {
 	c *Cluster
 
 	mu       sync.Mutex
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
-	// ready and unready are when a pod has last become ready, and has last ceased to be.
+	// ready and unready are when a pod last became ready and last stopped being ready.
 	ready, unready map[types.UID]time.Time
-	// orphaned is when a pod has lost its owner; sent is when deletes and patches of pods were sent.
+	// orphaned is when a pod lost its owner. sent is when the controller sent a delete or patch of a pod.
 	orphaned map[types.UID]time.Time
 	sent     map[*apiserver.Request]time.Time
-	// writes are those of the controller, but for Leases. changed is when any client has last changed what the controller looks at.
+	// writes are the controller's recent writes, except Leases and events. changed is when any client last changed an object that the controller
+	// watches.
 	writes     []write
 	changed    time.Time
 	wasRewound bool
@@ -52,17 +53,17 @@ type judge struct {
 	timely timely
 }
 
-// managed is what is known of a PodManager.
+// managed is the state of a PodManager as the judge knows it.
 type managed struct {
 	key    string
 	isGone bool
 	goneAt time.Time
 	object *unstructured.Unstructured // the newest version
-	latest *v1.PodManager             // the same; nil if it cannot be decoded
-	wants  []want                     // in the order of time
+	latest *v1.PodManager             // the same, decoded; nil if it cannot be decoded
+	wants  []want                     // in chronological order
 }
 
-// want is how many pods there may be at the most since a time, and how many must be available at the least.
+// want is the maximum number of pods, and the minimum number of available pods, since a time.
 type want struct {
 	since       time.Time
 	most, least int
@@ -78,14 +79,14 @@ func newJudge(c *Cluster) *judge {
 		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{}}
 }
 
-// violate notes a broken promise. The caller holds the lock.
+// violate records a violated guarantee. The caller holds the lock.
 func (j *judge) violate(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...)
 	j.c.story.tell("VIOLATION: %s", text)
 	j.violations = append(j.violations, text)
 }
 
-// see takes every write; pod is its pod, if it leaves one.
+// see handles every write. pod is the new state of a pod; nil if the write leaves none.
 func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -106,7 +107,7 @@ func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	}
 }
 
-// isWording reports whether a write changes no more than the messages of conditions.
+// isWording reports whether a write changes only messages of conditions.
 func isWording(c *apiserver.Change) bool {
 	if c.Request.Subresource != "status" || c.Old == nil || c.New == nil {
 		return false
@@ -163,8 +164,8 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	}
 }
 
-// decoded is the PodManager after a change; nil if it cannot be decoded. Most changes are of the status alone. The converter of apimachinery would
-// let numbers overflow.
+// decoded returns the PodManager after a change; nil if it cannot be decoded. Most changes affect only the status, so only that is decoded then. It
+// does not use the converter of apimachinery, which lets numbers overflow.
 func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
 	manager := &v1.PodManager{}
 	if before == nil || c.Request.Subresource != "status" {
@@ -211,8 +212,8 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	if owner == "" {
 		return
 	}
-	// A create may have been on its way when the owner went: the garbage collector takes such a pod away. One that ran before must not go with
-	// it, unless the request was sent while the owner was there.
+	// A create may have been in flight when the owner was deleted; the garbage collector deletes such a pod. The controller must not adopt an
+	// existing pod for an owner that is gone, unless it sent the request while the owner existed.
 	if known := j.managers[owner]; before != nil && owner != had && isReplica(c.Request) &&
 		(known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
 		j.violate("%s/%s gets an owner that is gone: %v", pod.Namespace, pod.Name, c.Request)
@@ -222,8 +223,8 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	}
 }
 
-// checkOrphan checks that the controller does not delete a pod that has no owner, as after a deletion that orphans the pods. It may not have
-// known when it sent the request.
+// checkOrphan checks that the controller does not delete a pod without an owner, such as one left by an orphaning deletion. A delete that was sent
+// before the controller could know is allowed.
 func (j *judge) checkOrphan(before *corev1.Pod, c *apiserver.Change) {
 	uid := uidOf(c)
 	switch pod, _ := c.New.(*corev1.Pod); {
@@ -259,7 +260,7 @@ func (j *judge) checkCount(owner types.UID, c *apiserver.Change) {
 	}
 }
 
-// count is how many pods an owner has, and how many are ready.
+// count returns how many active pods an owner has, and how many of them are ready.
 func (j *judge) count(owner types.UID) (active, ready int) {
 	for _, pod := range j.pods {
 		if ownerOf(pod) == owner && isActive(pod) {
@@ -272,7 +273,7 @@ func (j *judge) count(owner types.UID) (active, ready int) {
 	return active, ready
 }
 
-// recent are the most pods that were wanted of late, and the least that had to be available.
+// recent returns the maximum number of pods that was wanted recently, and the minimum number that had to be available.
 func (m *managed) recent() (most, least int) {
 	for i, w := range m.wants {
 		if i+1 == len(m.wants) || time.Since(m.wants[i+1].since) < memory {
@@ -285,8 +286,8 @@ func (m *managed) recent() (most, least int) {
 	return most, least
 }
 
-// checkAvailable checks, when the controller takes a ready pod down, that enough others are ready. Those that have just ceased to be count:
-// the controller cannot know that yet.
+// checkAvailable checks that enough other pods are ready when the controller takes a ready pod down. Pods that have just become unready count as
+// ready, because the controller cannot know yet.
 func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 	known := j.managers[ownerOf(before)]
 	if known == nil || known.isGone || j.wasRewound || time.Since(j.ready[before.UID]) < available {
@@ -303,7 +304,7 @@ func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 	}
 }
 
-// restored notes that the API server has gone back in time: what was wanted before may be wanted again.
+// restored notes that the API server has gone back in time. From then on, an earlier spec may apply again.
 func (j *judge) restored() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

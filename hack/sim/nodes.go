@@ -20,21 +20,21 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// kubelets are the scheduler and the kubelets of all nodes. What they do about a pod is pkg/world/nodes'; here it is read from the API server
-// and written back to it.
+// kubelets simulate the scheduler and the kubelets of all nodes. pkg/world/nodes decides what they do about a pod; this type reads from the API
+// server and writes the results back.
 type kubelets struct {
 	ctx    context.Context
 	server *apiserver.Server
 	client kubernetes.Interface
 	seed   uint64
 
-	mu    sync.Mutex // guards what follows, and is never held during a request
+	mu    sync.Mutex // guards the fields below; never held during a request
 	nodes *nodes.Nodes
 	pods  map[types.UID]*podRunner
 	all   sync.WaitGroup
 }
 
-// A kubelet waits before it starts a failed container again, twice as long after each failure.
+// The kubelet's backoff before it restarts a failed container doubles with each failure.
 const firstBackOff, longestBackOff = 10 * time.Second, 5 * time.Minute
 
 // podRunner follows one pod from its creation to its end.
@@ -42,9 +42,9 @@ type podRunner struct {
 	*kubelets
 	uid    types.UID
 	dice   dice.Dice
-	latest *corev1.Pod // the newest version; nil once the pod is gone
+	latest *corev1.Pod // the latest version; nil once the pod is gone
 	wake   chan struct{}
-	// backOff is how long the kubelet waits before it starts a container again that has failed.
+	// backOff is how long the kubelet waits before it restarts a container that has failed.
 	backOff time.Duration
 }
 
@@ -55,7 +55,7 @@ func newKubelets(ctx context.Context, server *apiserver.Server, client kubernete
 	return k
 }
 
-// see takes the newest version of a pod; nil if it is gone.
+// see handles the latest version of a pod; nil if it is gone.
 func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,7 +75,7 @@ func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	}
 }
 
-// run acts for the pod until it is gone.
+// run plays the kubelet for the pod until it is gone.
 func (r *podRunner) run() {
 	var pod *corev1.Pod
 	defer func() {
@@ -111,7 +111,7 @@ func (r *podRunner) run() {
 	}
 }
 
-// read is the newest version of the pod; nil if it is gone.
+// read returns the latest version of the pod; nil if it is gone.
 func (r *podRunner) read() *corev1.Pod {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -122,7 +122,7 @@ func (r *podRunner) read() *corev1.Pod {
 	return r.latest
 }
 
-// fails reports whether a container of the pod waits to be started again.
+// fails reports whether a container of the pod is waiting to be restarted.
 func (r *podRunner) fails() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +130,7 @@ func (r *podRunner) fails() bool {
 		return false
 	}
 	select {
-	case <-r.wake: // by what this kubelet has written
+	case <-r.wake: // woken by this kubelet's own write
 	default:
 	}
 	statuses := slices.Concat(r.latest.Status.InitContainerStatuses, r.latest.Status.ContainerStatuses)
@@ -140,7 +140,7 @@ func (r *podRunner) fails() bool {
 	})
 }
 
-// wait waits until the pod changes, or for the longest time.
+// wait waits until the pod changes, but not longer than the given time.
 func (r *podRunner) wait(longest time.Duration) {
 	timer := time.NewTimer(longest)
 	defer timer.Stop()
@@ -151,7 +151,7 @@ func (r *podRunner) wait(longest time.Duration) {
 	}
 }
 
-// step makes the next step of the kubelet, and reports whether there was one. It takes a moment.
+// step takes the kubelet's next step after a short delay. It reports whether there was one.
 func (r *podRunner) step(pod *corev1.Pod) bool {
 	if !pause(r.ctx, time.Duration(20+r.dice.IntN(1500))*time.Millisecond) {
 		return false
@@ -180,7 +180,7 @@ func (r *podRunner) step(pod *corev1.Pod) bool {
 	return true
 }
 
-// do has the nodes do something, now.
+// do runs a change of the nodes at the current time.
 func (r *podRunner) do(change func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +188,7 @@ func (r *podRunner) do(change func() bool) bool {
 	return change()
 }
 
-// writeStatus writes what a kubelet writes: all but the conditions of readiness gates, which are for others.
+// writeStatus writes the status as a kubelet does: everything except the conditions of readiness gates, which other clients write.
 func (r *podRunner) writeStatus(pod *corev1.Pod) {
 	_ = r.server.UpdatePodStatus("kubernetes", pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 		if stored.UID != pod.UID {
@@ -206,7 +206,7 @@ func (r *podRunner) writeStatus(pod *corev1.Pod) {
 	})
 }
 
-// stop ends the containers of a pod that is being deleted, within its grace period, and then the pod.
+// stop ends the containers of a terminating pod within its grace period, and then deletes the pod.
 func (r *podRunner) stop(pod *corev1.Pod) {
 	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, 30)
 	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, time.Duration(r.dice.Int64N(grace*1000+1))*time.Millisecond) {
@@ -219,7 +219,7 @@ func (r *podRunner) stop(pod *corev1.Pod) {
 	}
 }
 
-// disturb lets something go wrong with a pod of a node.
+// disturb injects a fault into a pod that has a node.
 func (k *kubelets) disturb(d dice.Dice, pod *corev1.Pod) {
 	k.mu.Lock()
 	runner := k.pods[pod.UID]
@@ -244,7 +244,7 @@ func (k *kubelets) disturb(d dice.Dice, pod *corev1.Pod) {
 	}
 }
 
-// calm makes nothing fail any more.
+// calm makes pods stop failing.
 func (k *kubelets) calm() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

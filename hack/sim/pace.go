@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// window is the time in which requests of one kind are counted; mostRequests is how many there may be, mostRefusals how many of them may
-	// have been refused: the manual promises the next attempt after a second, and each further one later, until the user edits something.
+	// window is the period in which requests of one kind are counted. mostRequests is the limit, and mostRefusals the limit of refused ones: the
+	// manual promises that the controller retries after a second, and then with growing delays until the user edits something.
 	window                     = 10 * time.Second
 	mostRequests, mostRefusals = 120, 20
-	// tellWithin is how long users may have to wait until they are told why the API server refuses something.
+	// tellWithin is how long it may take until users are told why the API server refuses a write.
 	tellWithin = time.Minute
 )
 
-// pace is how often the controller sends which request, and what was refused.
+// pace tracks how often the controller sends each request, and which requests are refused.
 type pace struct {
 	requests map[string][]time.Time
-	blamed   map[string]bool // what was told once
-	// refused is since when a rule is in the way of a PodManager; told are the words of rules that users of a PodManager have been told.
+	blamed   map[string]bool // kinds that were reported already
+	// refused is when a rule first blocked a PodManager. told are the messages of rules that were reported to users of a PodManager.
 	refused map[string]time.Time
 	told    map[string]bool
 }
@@ -31,7 +31,7 @@ func newPace() pace {
 	return pace{map[string][]time.Time{}, map[string]bool{}, map[string]time.Time{}, map[string]bool{}}
 }
 
-// request takes every request of the controller, before it is sent.
+// request handles every request of the controller before it is sent.
 func (j *judge) request(r *apiserver.Request) {
 	if r.Resource == nil || r.Resource.Name == "leases" || r.Resource.Name == "events" || r.Verb == "list" || r.Verb == "watch" {
 		return
@@ -47,7 +47,7 @@ func (j *judge) request(r *apiserver.Request) {
 	}
 	most := mostRequests
 	if r.Verb == "get" {
-		most *= 2 // another client that writes all the time causes a sync each time, and each may read live what is in doubt
+		most *= 2 // each write of another client causes a sync, and each sync may do live reads
 	}
 	if count := j.pace.count(kind); count > most && !j.pace.blamed[kind] {
 		j.violate("%d times in %v: %s", count, window, kind)
@@ -55,7 +55,7 @@ func (j *judge) request(r *apiserver.Request) {
 	}
 }
 
-// nameIn is the name of an object that is to be created.
+// nameIn returns the name of the object that is to be created.
 func nameIn(r *apiserver.Request) string {
 	if sent := r.Sent(); sent != nil {
 		return "/" + sent.GetName()
@@ -63,7 +63,7 @@ func nameIn(r *apiserver.Request) string {
 	return ""
 }
 
-// count is how many requests of a kind there were in the last window.
+// count records a request, and returns how many of its kind there were in the last window.
 func (p *pace) count(kind string) int {
 	now := time.Now()
 	recent := slices.DeleteFunc(p.requests[kind], func(at time.Time) bool { return now.Sub(at) > window })
@@ -71,7 +71,7 @@ func (p *pace) count(kind string) int {
 	return len(recent) + 1
 }
 
-// refuse takes every write of the controller that a rule has refused. isAlone says that no other rule is in the way.
+// refuse handles every write of the controller that a rule has refused. isAlone reports that no other rule applies to the namespace.
 func (j *judge) refuse(rule *rule, review *apiserver.Review, isAlone bool) {
 	object := review.Object
 	if object == nil {
@@ -105,7 +105,7 @@ func (j *judge) refuse(rule *rule, review *apiserver.Review, isAlone bool) {
 	}
 }
 
-// isDecodable reports whether there is a PodManager of this name that is not being deleted and that can be decoded.
+// isDecodable reports whether the PodManager exists, is not being deleted, and can be decoded.
 func (j *judge) isDecodable(key string) bool {
 	for _, known := range j.managers {
 		if known.key == key && !known.isGone && known.latest != nil && known.latest.DeletionTimestamp == nil {
@@ -117,7 +117,7 @@ func (j *judge) isDecodable(key string) bool {
 
 var wordsOfRules = regexp.MustCompile(`rule \d+ says no`)
 
-// hear notes what users of a PodManager are told.
+// hear records the messages of rules in a text that users of a PodManager see.
 func (p *pace) hear(key, text string) {
 	for _, words := range wordsOfRules.FindAllString(text, -1) {
 		p.told[key+": "+words] = true

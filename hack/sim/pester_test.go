@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Another client writes to the PodManager all the time. The user's scaling is carried out nevertheless.
+// Another client keeps writing to the PodManager. The user's scaling is carried out nevertheless.
 func TestScaleAmidWritesOfOthers(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.apply(t, "team-a", "web", 2, nil)

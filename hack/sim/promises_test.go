@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// inCluster gives a test a cluster with one controller and without trouble. The judge does not know what the test does.
+// inCluster runs a test in a cluster with one replica of the controller and no faults. Violations that the judge finds are ignored.
 func inCluster(t *testing.T, test func(t *testing.T, c *Cluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := New(1, crd, nil)
@@ -40,7 +40,7 @@ func inCluster(t *testing.T, test func(t *testing.T, c *Cluster)) {
 	})
 }
 
-// apply creates a PodManager of so many pods, or edits it.
+// apply creates or edits a PodManager with the given number of replicas.
 func (c *Cluster) apply(t *testing.T, namespace, name string, replicas int32, edit func(*v1.PodManager)) {
 	t.Helper()
 	client := c.managers.AppsV1().PodManagers(namespace)
@@ -63,7 +63,7 @@ func (c *Cluster) apply(t *testing.T, namespace, name string, replicas int32, ed
 	}
 }
 
-// await waits until the PodManager is as it should be, and returns how long that took.
+// await waits until the PodManager satisfies a condition, and returns how long that took.
 func (c *Cluster) await(t *testing.T, namespace, name string, what func(*v1.PodManager) bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -86,7 +86,7 @@ func isReady(m *v1.PodManager) bool {
 	return m.Status.ObservedGeneration == m.Generation && meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReady)
 }
 
-// pauseWatch stops the events of a resource for the controller, and returns what makes them go on.
+// pauseWatch holds back the controller's events of a resource until resume is called.
 func (c *Cluster) pauseWatch(resource string) (resume func()) {
 	line := c.replica(0).line
 	line.mu.Lock()
@@ -105,7 +105,7 @@ func (c *Cluster) pauseWatch(resource string) (resume func()) {
 	}
 }
 
-// A webhook that takes 10 s in one namespace, with more PodManagers than there are workers, does not hold up another namespace.
+// A webhook that takes 10 s in one namespace, with more PodManagers than there are workers, does not delay another namespace.
 func TestSlowWebhookHoldsUpItsNamespaceOnly(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.server.Admit(func(ctx context.Context, review *apiserver.Review) error {
@@ -132,7 +132,7 @@ func TestSlowWebhookHoldsUpItsNamespaceOnly(t *testing.T) {
 	})
 }
 
-// While the watch of pods stands still, a rollout does not take pods down for others that are not ready any more.
+// While the watch of pods is stalled, a rollout does not take down the last ready pod although the cache still shows the others as ready.
 func TestRolloutBesideAStalledWatch(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.apply(t, "team-a", "web", 3, func(m *v1.PodManager) {
@@ -167,15 +167,15 @@ func TestRolloutBesideAStalledWatch(t *testing.T) {
 	})
 }
 
-// After a live read, an edit does not wait until something happens in a quiet store.
+// After a live read, an edit does not wait for an event in an idle cache.
 func TestEditAfterALiveRead(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.apply(t, "team-a", "web", 2, nil)
 		c.await(t, "team-a", "web", isReady)
 		resume := c.pauseWatch("pods")
 		c.apply(t, "team-a", "web", 3, nil)
-		pause(c.ctx, 14*time.Second) // the controller reads live meanwhile
-		for i := range 20 {          // others write, and the version of the cluster goes up
+		pause(c.ctx, 14*time.Second) // the controller does a live read in the meantime
+		for i := range 20 {          // other clients write, and the version of the cluster goes up
 			if err := c.server.CreateNamespace(fmt.Sprint("other-", i)); err != nil {
 				t.Fatal(err)
 			}

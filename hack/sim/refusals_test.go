@@ -27,9 +27,9 @@ type refusedWrite struct {
 	operation   apiserver.Operation
 	resource    string
 	subresource string
-	// isOf narrows it down further.
+	// isOf restricts the kind further.
 	isOf func(*apiserver.Review) bool
-	// isTold wants ReplicaFailure and an event to tell of a refusal; goesOn wants pods to be created all the same.
+	// isTold means that ReplicaFailure and an event must report the refusal. goesOn means that pods must still be created.
 	isTold, goesOn bool
 }
 
@@ -50,7 +50,7 @@ func isAdoption(review *apiserver.Review) bool {
 	return len(review.Old.GetOwnerReferences()) < len(review.Object.GetOwnerReferences())
 }
 
-// The answers to a refused write. The first four stay, the others pass, as it seems.
+// The answers to a refused write. The first four look permanent, the others temporary.
 var refusedWith = []error{
 	apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("the policy says no")),
 	apierrors.NewInvalid(schema.GroupKind{}, "the policy says no", nil),
@@ -62,13 +62,13 @@ var refusedWith = []error{
 }
 
 const (
-	// Each course has five steps of a minute. A backoff of 5 ms that doubles comes to 12 tries until it has its full length, and then to four a minute;
-	// each edit begins anew.
+	// Each course has five steps of a minute. A backoff that starts at 5 ms and doubles takes 12 tries to reach its maximum, and then retries four
+	// times a minute. Each edit resets it.
 	stepLength, mostTries = time.Minute, 160
 )
 
-// Whatever write is refused, and however: it is repeated with backoff, it is told, what it does not concern goes on, and when it is refused no
-// more all ends as it should.
+// Whichever write is refused, and with whichever error: it is retried with backoff, the refusal is reported, and unrelated work goes on. Once the
+// write is admitted again, everything converges.
 func TestRefusals(t *testing.T) {
 	if isRaced {
 		t.Skip("it takes ten times as long, and has no more concurrency than the courses")
@@ -90,7 +90,7 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	c.server.Admit(func(_ context.Context, review *apiserver.Review) error {
 		r := review.Request
 		if event, isEvent := review.Object.(*eventsv1.Event); isEvent && event.Type == corev1.EventTypeWarning {
-			// Asked for here, since events of the same instant, which there is in fake time only, have the same name.
+			// Collected here, because events of the same instant have the same name. That happens only in fake time.
 			fmt.Fprintln(&warnings, event.Note)
 		}
 		if !isOn || !isReplica(r) || r.Resource.Name != write.resource || review.Operation != write.operation || r.Subresource != write.subresource ||
@@ -102,13 +102,13 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	})
 	failures, most := u.lead()
 	if apierrors.IsTooManyRequests(refusal) || apierrors.IsTimeout(refusal) {
-		tries /= 5 // client-go repeats such requests after a second
+		tries /= 5 // client-go retries such requests itself, after a second
 	}
 	if tries == 0 {
 		t.Error("nothing was refused")
 	}
 	if write.resource == "podmanagers" && apierrors.IsConflict(refusal) {
-		tries /= 2 // the status is then patched
+		tries /= 2 // after a conflict, the status is patched
 	}
 	if tries > mostTries {
 		t.Errorf("%d tries in five minutes, want %d at the most", tries, mostTries)
@@ -136,8 +136,8 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	}
 }
 
-// lead takes the PodManager through its life: it adopts an orphan, is updated in place, replaced, rolled back and scaled down. It returns
-// what ReplicaFailure told, and how many pods there were at the most.
+// lead takes the PodManager through its life: it adopts an orphan, is updated in place, replaced, rolled back and scaled down. It returns the
+// messages of ReplicaFailure and the maximum number of pods.
 func (u *user) lead() (failures string, most int) {
 	u.createOrphan()
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: u.namespace, Name: u.name}, Spec: v1.PodManagerSpec{
@@ -182,7 +182,7 @@ func (u *user) createOrphan() {
 	u.note("create an orphan", err)
 }
 
-// failure is the message of ReplicaFailure.
+// failure returns the message of ReplicaFailure.
 func (u *user) failure() string {
 	manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{})
 	if err != nil {

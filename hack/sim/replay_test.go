@@ -10,11 +10,11 @@ import (
 	"github.com/mycompany/podmanager/hack/sim/luck"
 )
 
-// TestReplay plays seeds again and again: what happens must be the same each time. SIM_TRIES=100 plays whole courses, each that often, and
-// SIM_SEED=5 another seed.
+// TestReplay plays seeds repeatedly: the result must be the same each time. SIM_TRIES=100 plays whole courses that many times each, and SIM_SEED=5
+// selects another seed.
 //
-// The seeds are of courses without shards. With shards, as in seed 2, requests to several Leases and caches are on their way at the same instant,
-// and most tries differ.
+// The seeds have courses without shards. With shards, as in seed 2, requests for several Leases and caches are in flight at the same instant, and
+// most tries differ.
 func TestReplay(t *testing.T) {
 	if !luck.IsKnown() {
 		t.Skip("the random choices of this runtime cannot be seeded")
@@ -22,7 +22,7 @@ func TestReplay(t *testing.T) {
 	course, enough := trouble, 95 // of 100
 	tries, err := strconv.Atoi(os.Getenv("SIM_TRIES"))
 	if err != nil {
-		// One of a few tries may be disturbed by the machine. Without what luck does, none is the same.
+		// The machine may disturb one of a few tries. Without package luck, no two tries are the same.
 		tries, course.Length, enough = 4, 20*time.Second, 50
 	}
 	seeds := []uint64{1, 3, 7}
@@ -49,7 +49,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// difference is the first line of two stories that differs.
+// difference returns the first lines in which two stories differ.
 func difference(a, b []string) (inA, inB string) {
 	a, b = append(slices.Clone(a), "the end"), append(slices.Clone(b), "the end")
 	for i := range min(len(a), len(b)) {

@@ -14,7 +14,7 @@ import (
 
 const (
 	systemNamespace = "podmanager-system"
-	// replicaPrefix is what the names of the controller's processes begin with.
+	// replicaPrefix is the prefix of the names of the controller's processes.
 	replicaPrefix = "replica-"
 )
 
@@ -26,7 +26,7 @@ type replica struct {
 	ended    chan struct{}
 }
 
-// start starts a process of the controller, and goes on starting it until it runs or the cluster ends, as a Deployment does.
+// start starts a process of the controller.
 func (c *Cluster) start(name string) *replica {
 	r := &replica{line: &line{weather: c.weather, name: name, onRequest: c.sent, onAnswer: c.answered}, settings: c.settings, ended: make(chan struct{})}
 	ctx, stop := context.WithCancel(klog.NewContext(c.ctx, c.logger.WithName(name)))
@@ -34,7 +34,7 @@ func (c *Cluster) start(name string) *replica {
 	c.running.Go(func() {
 		defer close(r.ended)
 		defer stop()
-		// Processes do not start at the same instant. Each computes for a while, and must not take turns with others.
+		// Processes do not start at the same instant. Each is busy for a while, and must not take turns with others.
 		pause(ctx, time.Duration(hashOf(name)%1000)*time.Millisecond)
 		if err := c.runController(ctx, r); err != nil && ctx.Err() == nil {
 			c.story.tell("%s has ended: %v", name, err)
@@ -43,13 +43,13 @@ func (c *Cluster) start(name string) *replica {
 	return r
 }
 
-// sent takes a request of a process.
+// sent handles a request of a process.
 func (c *Cluster) sent(r *apiserver.Request) {
 	c.story.sent(r)
 	c.judge.request(r)
 }
 
-// answered takes the answer that a process gets.
+// answered handles the answer that a process gets.
 func (c *Cluster) answered(by *line, r *apiserver.Request, status int) {
 	c.story.answered(r, status)
 	c.judge.answered(by, r, status)
@@ -77,7 +77,7 @@ func (c *Cluster) runController(ctx context.Context, r *replica) error {
 	return process.Run(ctx)
 }
 
-// kill ends a process as a power cut does. Requests that are with the API server are carried out.
+// kill ends a process as a power failure would. Requests that have reached the API server are carried out.
 func (r *replica) kill() {
 	r.line.kill()
 	r.stop()

@@ -20,12 +20,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// runs are the ways in which the controller is run.
+// runs are the ways to deploy the controller.
 var runs = map[string]settings{
 	"alone": {replicas: 1}, "elected": {replicas: 2, elects: true}, "sharded": {replicas: 2, elects: true, shards: 4},
 }
 
-// restores are what may happen until a controller notices a restore.
+// restores are the ways in which versions may develop until a controller notices a restore.
 var restores = map[string]func(l *longRun, before int64){
 	"caught up at once":           func(l *longRun, before int64) { l.restore(before, l.server.Version()-before) },
 	"ahead":                       func(l *longRun, before int64) { l.restore(before, 1000) },
@@ -40,7 +40,7 @@ var restores = map[string]func(l *longRun, before int64){
 	},
 }
 
-// skipLongRaces skips runs of several processes with the race detector, which makes them take ten times as long.
+// skipLongRaces skips runs of several processes under the race detector, which makes them ten times slower.
 func skipLongRaces(t *testing.T, how string) {
 	t.Helper()
 	if isRaced && how != "alone" {
@@ -48,7 +48,7 @@ func skipLongRaces(t *testing.T, how string) {
 	}
 }
 
-// Each replica notices a restore once, whether versions tell of it or not, and then goes by what there is.
+// Each replica notices a restore exactly once, whether the versions show it or not, and then converges to the restored state.
 func TestRestore(t *testing.T) {
 	for how, settings := range runs {
 		for when, restore := range restores {
@@ -60,14 +60,14 @@ func TestRestore(t *testing.T) {
 					time.Sleep(2 * time.Minute)
 					l.expect("early 2, web 3")
 					before := l.server.Version()
-					// The restore undoes all of this.
+					// The restore reverts all of this.
 					l.patch("web", `{"spec":{"replicas":8}}`)
 					l.create("late", 2)
 					l.delete("early")
 					time.Sleep(time.Minute)
 					l.expect("late 2, web 8")
 					restore(l, before)
-					l.patch("web", `{"spec":{"replicas":5}}`) // of the same generation as the change that was undone
+					l.patch("web", `{"spec":{"replicas":5}}`) // the same generation as the change that was reverted
 					time.Sleep(time.Minute)
 					l.expect("early 2, web 5")
 					time.Sleep(3 * time.Minute)
@@ -80,7 +80,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// A restore that brings back what was deleted is noticed, too: everything else is as it was.
+// A restore that only brings back deleted objects is noticed, too.
 func TestRestoreOfDeleted(t *testing.T) {
 	for how, settings := range runs {
 		for _, when := range []string{"caught up at once", "caught up by foreign writes"} {
@@ -107,7 +107,7 @@ func TestRestoreOfDeleted(t *testing.T) {
 	}
 }
 
-// No other trouble looks like a restore, however late the events of changes are.
+// No other fault looks like a restore, however late the events arrive.
 func TestNoRestore(t *testing.T) {
 	for name, trouble := range map[string]func(l *longRun){
 		"restart":             func(l *longRun) { l.server.Restart() },
@@ -161,7 +161,7 @@ type longRun struct {
 	touches int
 }
 
-// runLong runs a controller, and returns how many rewinds it has noticed.
+// runLong runs a controller, and returns how many rewinds it noticed.
 func runLong(t *testing.T, settings settings, test func(*longRun)) int {
 	t.Helper()
 	var live io.Writer
@@ -186,7 +186,7 @@ func runLong(t *testing.T, settings settings, test func(*longRun)) int {
 	return rewinds(t) - before
 }
 
-// rewinds is the metric of the rewinds that all replicas have noticed.
+// rewinds returns the number of rewinds that all replicas noticed, according to the metric.
 func rewinds(t *testing.T) int {
 	t.Helper()
 	metrics.Register()
@@ -203,7 +203,7 @@ func rewinds(t *testing.T) int {
 	return 0
 }
 
-// eachStream does something to the watches of all replicas.
+// eachStream calls a function with each watch of all replicas.
 func (l *longRun) eachStream(do func(*apiserver.Stream)) {
 	for _, r := range l.replicas {
 		for _, stream := range r.streams {
@@ -237,14 +237,14 @@ func (l *longRun) patch(name, patch string) {
 	l.must(err)
 }
 
-// touch changes a PodManager without asking for anything.
+// touch changes an annotation of a PodManager, which needs no action.
 func (l *longRun) touch(name string) {
 	l.t.Helper()
 	l.touches++
 	l.patch(name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, l.touches))
 }
 
-// touchForeign writes an object that is nothing to the controller.
+// touchForeign writes an object that the controller does not watch.
 func (l *longRun) touchForeign() {
 	l.t.Helper()
 	l.touches++
@@ -258,7 +258,7 @@ func (l *longRun) restore(version, ahead int64) {
 	l.Cluster.restore(l.server.Version()-version, ahead)
 }
 
-// catchUp restores, and writes until the versions are past all that were before.
+// catchUp restores, and then writes until the version exceeds the newest one before the restore.
 func (l *longRun) catchUp(version int64, touch func()) {
 	l.t.Helper()
 	newest := l.server.Version()
@@ -275,7 +275,7 @@ func (l *longRun) podsOf(name string) []corev1.Pod {
 	return pods.Items
 }
 
-// expect compares the PodManagers that are ready, with the numbers of their pods.
+// expect compares the PodManagers and the numbers of their pods. A PodManager that is not ready is marked as such.
 func (l *longRun) expect(want string) {
 	l.t.Helper()
 	managers, err := l.managers.AppsV1().PodManagers("team-a").List(l.ctx, metav1.ListOptions{})

@@ -22,28 +22,28 @@ import (
 // rules are the admission policies, webhooks and quotas of a cluster. They come and go.
 type rules struct {
 	c *Cluster
-	// prunes is a field of the status that the CRD, an older one, does not have; mirror is a namespace whose images are mapped for good.
+	// prunes is a status field that is missing in the CRD, as in an older one. mirror is a namespace whose images are always mapped.
 	prunes, mirror string
-	kinds          []string // of the rules that come and go
+	kinds          []string // the kinds of rules that come and go
 
 	mu     sync.Mutex
 	active []*rule
-	count  int // of all rules so far
+	count  int // the number of rules so far
 }
 
-// rule is about some writes of the controller in one namespace.
+// rule applies to some writes of the controller in one namespace.
 type rule struct {
 	namespace, resource string
-	operation           apiserver.Operation // of any kind if it is empty
-	// wide says that the rule is about subresources, too, as one for "pods/*" is.
+	operation           apiserver.Operation // empty for any
+	// wide means that the rule also applies to subresources, like a rule for "pods/*".
 	wide bool
-	// refusal is what the API server answers; nil if the write is admitted after delay. words are part of it.
+	// refusal is the API server's answer; nil if the write is admitted after delay. words is part of the answer's message.
 	refusal error
 	words   string
 	delay   time.Duration
-	// mapsImages replaces every image by one of a mirror, which is the same for all tags.
+	// mapsImages replaces every image with the mirror's image, which is the same for all tags.
 	mapsImages bool
-	// quota is the name of a ResourceQuota, which the API server itself enforces.
+	// quota is the name of a ResourceQuota, which the API server enforces.
 	quota string
 	what  string
 }
@@ -79,7 +79,7 @@ func (r *rules) admit(ctx context.Context, review *apiserver.Review) error {
 	return nil
 }
 
-// matching are the rules about a write. isAlone says that the namespace has no other rules.
+// matching returns the rules that apply to a write. isAlone reports that the namespace has only one rule.
 func (r *rules) matching(review *apiserver.Review) (matching []*rule, isAlone bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *rules) matching(review *apiserver.Review) (matching []*rule, isAlone bo
 			continue
 		}
 		if inNamespace++; rule.quota != "" {
-			continue // the API server sees to it
+			continue // the API server enforces it
 		}
 		isWide := request.Subresource == "" || rule.wide && request.Resource.Name == "pods"
 		if rule.resource == request.Resource.Name && (rule.operation == "" || rule.operation == review.Operation) && isWide {
@@ -99,7 +99,7 @@ func (r *rules) matching(review *apiserver.Review) (matching []*rule, isAlone bo
 	return matching, inNamespace == 1
 }
 
-// mapImages is what a webhook does that pins all images of one application to the digest that is in the mirror.
+// mapImages acts like a webhook that maps all tags of an application to the same image.
 func mapImages(pod *corev1.Pod) {
 	for i := range pod.Spec.Containers {
 		if image := &pod.Spec.Containers[i].Image; strings.HasPrefix(*image, "app:") {
@@ -108,14 +108,14 @@ func mapImages(pod *corev1.Pod) {
 	}
 }
 
-// refusals are the answers of policies and webhooks, which may choose any code.
+// refusals are the answers of policies and webhooks, which may use any code.
 var refusals = []metav1.Status{
 	{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid}, {Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid},
 	{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}, {Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound},
 	{Code: http.StatusConflict, Reason: metav1.StatusReasonConflict},
 }
 
-// imposeRandom adds a rule for a while.
+// imposeRandom adds a random rule for a while.
 func (r *rules) imposeRandom(d dice.Dice) {
 	added := &rule{namespace: dice.Pick(d, namespaces...), operation: dice.Pick(d, apiserver.Create, apiserver.Update, apiserver.Delete, ""),
 		resource: dice.Pick(d, "pods", "pods", "controllerrevisions", "podmanagers"), wide: d.Chance(0.3)}

@@ -23,9 +23,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The handlers of client-go write to standard error, and sleep while they hold a lock that all bubbles share.
+	// The error handlers of client-go write to standard error, and sleep while holding a lock that all bubbles share.
 	utilruntime.ErrorHandlers = nil //nolint:reassign // there is no other way
-	// The garbage collector changes the order of goroutines, and the controller sets how often it runs unless the user does.
+	// The garbage collector changes the order of goroutines. The controller sets GOGC unless the user does.
 	_ = os.Setenv("GOGC", "off")
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(2 << 30)
@@ -37,12 +37,12 @@ func TestMain(m *testing.M) {
 
 const crd = "../../artifacts/crd.yaml"
 
-// play plays the course of a seed, and returns the cluster and what was violated in it.
+// play plays the course of a seed, and returns the cluster and the violations.
 func play(t *testing.T, seed uint64, course Course, live io.Writer) (c *Cluster, violations []string) {
 	t.Helper()
-	cryptotest.SetGlobalRandom(t, seed) // names of processes
+	cryptotest.SetGlobalRandom(t, seed) // for the names of processes
 	for range 2 {
-		runtime.GC() // it does not run during a course; the second time empties what sync.Pool keeps of earlier courses
+		runtime.GC() // it does not run during a course; the second run empties the victim caches of sync.Pool
 	}
 	synctest.Test(t, func(t *testing.T) {
 		luck.Seed(seed)
@@ -56,7 +56,7 @@ func play(t *testing.T, seed uint64, course Course, live io.Writer) (c *Cluster,
 	return c, violations
 }
 
-// check plays the course of a seed, and reports what was violated, and how that came about.
+// check plays the course of a seed, and reports the violations and what led to them.
 func check(t *testing.T, seed uint64, course Course) {
 	t.Helper()
 	c, violations := play(t, seed, course, nil)
@@ -71,20 +71,20 @@ func check(t *testing.T, seed uint64, course Course) {
 		strings.Join(violations[:min(len(violations), 8)], "\n"), strings.Join(c.story.leadingTo(violations[0], c.users), "\n"), again)
 }
 
-// trouble is the course in which violations are searched for.
+// trouble is the course with faults that the search for violations plays.
 var trouble = Course{Users: 4, Length: 8 * time.Minute}
 
-// fair is a course in which only users are at work.
+// fair is a course in which only users act.
 var fair = Course{Users: 4, Length: 3 * time.Minute, Fair: true}
 
-// Without faults nothing goes wrong, whatever users do.
+// Without faults there are no violations, whatever users do.
 func TestFairCourses(t *testing.T) {
 	for seed := range uint64(3) {
 		check(t, seed, fair)
 	}
 }
 
-// TestSpeed says how long ten minutes with 20 PodManagers take, each of which is edited about once a minute.
+// TestSpeed measures how long ten minutes with 20 PodManagers take, each of which is edited about once a minute.
 func TestSpeed(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes all slow")
@@ -113,7 +113,7 @@ func TestSpeed(t *testing.T) {
 	t.Logf("%v with %d PodManagers take %.2f s of one core", course.Length, course.Users, (cpuTime(t) - began).Seconds())
 }
 
-// cpuTime is how long this process has computed.
+// cpuTime returns the CPU time of this process.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage
@@ -123,10 +123,10 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// fixedCourses is how many courses with faults TestFixedCourses plays: as many as take about 30 s of one core.
+// fixedCourses is the number of courses with faults that TestFixedCourses plays. They take about 30 s on one core.
 const fixedCourses = 15
 
-// The same courses with faults every time, as a part of the unit tests.
+// The unit tests play the same courses with faults every time.
 func TestFixedCourses(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes all slow")
@@ -136,7 +136,7 @@ func TestFixedCourses(t *testing.T) {
 	}
 }
 
-// TestSearch plays course after course for SIM_TIME, and prints what was violated in each, and how that came about.
+// TestSearch plays courses for SIM_TIME, and prints the violations of each and what led to them.
 func TestSearch(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("SIM_TIME"))
 	if err != nil {
@@ -151,7 +151,7 @@ func TestSearch(t *testing.T) {
 	t.Logf("%d courses of %v", played, trouble.Length)
 }
 
-// TestSeed plays one course and tells it.
+// TestSeed plays one course and prints its story.
 func TestSeed(t *testing.T) {
 	seed, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
 )
 
-// story is what happened, in order.
+// story is a log of what happened, in order.
 type story struct {
 	began time.Time
-	// live, if not nil, gets each line at once.
+	// live, if not nil, gets each line as it is added.
 	live io.Writer
 
 	mu      sync.Mutex
 	entries []entry
-	// all is the sum of the hashes of everything that happened so far, also of what the story does not tell. Each has its time, so that the
-	// sum depends on the order of all but what happens at the same instant, which has none.
+	// all is the sum of the hashes of everything that has happened so far, including what is not part of the story. Each hash includes the time, so
+	// the sum depends on the order of events, except for those at the same instant, which have no order.
 	all uint64
 }
 
-// entry is a line of the story: a text, or a request and the status of its answer, which become text only when the story is told.
+// entry is a line of the story: a text, or a request and the status of its answer, which are formatted only when the story is printed.
 type entry struct {
 	at      time.Duration
 	text    string
@@ -55,7 +55,7 @@ func (s *story) add(e entry) {
 	}
 }
 
-// note adds something to what happened. The caller holds the lock.
+// note adds something to the sum of hashes. The caller holds the lock.
 func (s *story) note(text string, content []byte) {
 	h := fnv.New64a()
 	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(time.Since(s.began))))
@@ -64,15 +64,15 @@ func (s *story) note(text string, content []byte) {
 	s.all += h.Sum64()
 }
 
-// sent takes note of a request of the controller.
+// sent records a request of the controller.
 func (s *story) sent(r *apiserver.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.note(r.String(), r.Body)
 }
 
-// answered tells of a request of the controller and its answer, if it is a write, or a read of what is in the caches, too. Of Leases, events
-// and watches, it tells only of failures.
+// answered records a request of the controller and its answer. The story gets writes, and reads of cached resources. Of Leases, events and watches
+// it gets only failures.
 func (s *story) answered(r *apiserver.Request, status int) {
 	s.mu.Lock()
 	s.note(r.String()+": "+strconv.Itoa(status), nil)
@@ -91,7 +91,7 @@ func (e entry) String() string {
 	return fmt.Sprintf("%10.3f %s", e.at.Seconds(), text)
 }
 
-// detailsOf is what a request is about, in short.
+// detailsOf summarizes the content of a request.
 func detailsOf(r *apiserver.Request) string {
 	const longest = 200
 	if r.Verb == "patch" {
@@ -112,7 +112,7 @@ func detailsOf(r *apiserver.Request) string {
 	}
 }
 
-// statusDetails are the numbers and conditions of a status.
+// statusDetails formats the numbers and conditions of a status.
 func statusDetails(manager map[string]any) string {
 	status, _, _ := unstructured.NestedMap(manager, "status")
 	var details strings.Builder
@@ -129,7 +129,7 @@ func statusDetails(manager map[string]any) string {
 	return details.String()
 }
 
-// lines is the story as text.
+// lines returns the story as text.
 func (s *story) lines() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *story) lines() []string {
 	return lines
 }
 
-// leadingTo are the last lines before a violation that concern the namespace that it names, the last three of each text.
+// leadingTo returns the last lines before a violation that concern the namespace it names. Of lines with the same text it returns the last three.
 func (s *story) leadingTo(violation string, users []*user) []string {
 	const most, ofEach, time = 60, 3, len("  1234.567 ")
 	lines := s.lines()
@@ -159,7 +159,7 @@ func (s *story) leadingTo(violation string, users []*user) []string {
 	return last
 }
 
-// isElsewhere reports whether a line is about another namespace than a violation.
+// isElsewhere reports whether a line is about another namespace than the violation.
 func isElsewhere(violation, line string, users []*user) bool {
 	isNamed := func(namespace string) bool { return strings.Contains(violation, namespace) }
 	if !slices.ContainsFunc(namespaces, isNamed) || slices.ContainsFunc(namespaces, func(n string) bool { return isNamed(n) && strings.Contains(line, n) }) {
@@ -170,8 +170,8 @@ func isElsewhere(violation, line string, users []*user) bool {
 	})
 }
 
-// fingerprint is a number that is the same if the same happened: all requests of the controller and what they contain, their answers, what went
-// wrong, and what users did, and when.
+// fingerprint returns a number that is the same for two runs in which the same happened at the same times: all requests of the controller with
+// their content, their answers, the faults, and the users' actions.
 func (s *story) fingerprint() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// aftermath is how long a trouble may be felt when it is over.
+	// aftermath is how long a fault may have effects after it has ended.
 	aftermath = time.Minute
-	// observedWithin is how long a user's edit may wait while nothing is wrong.
+	// observedWithin is how long it may take until a user's edit is observed while there are no faults.
 	observedWithin = 8 * time.Second
-	// heardWithin is how long the event of what was done may take.
+	// heardWithin is how long the event of an action may take.
 	heardWithin = 2 * time.Minute
 )
 
-// stopping is the trouble of a process that is told to stop: its PodManagers wait for the next one, but no event is lost.
+// stopping is the fault of a process that is told to stop: its PodManagers wait for the next process, but no event is lost.
 const stopping = "stopping"
 
-// timely is what is due, and what may keep it from being in time.
+// timely tracks what is due, and the faults that may delay it.
 type timely struct {
-	// troubles is until when there is trouble in a namespace; "" is for all.
+	// troubles is the end of the faults in a namespace; "" stands for all namespaces.
 	troubles map[string]time.Time
-	// heard is when an event has last told that a pod was created; of more pods than an event names, it is the whole namespace.
+	// heard is when an event last reported the creation of a pod. If there were more pods than the event names, it applies to the whole namespace.
 	heard map[string]time.Time
 }
 
 func newTimely() timely { return timely{map[string]time.Time{}, map[string]time.Time{}} }
 
-// trouble notes that something is wrong in a namespace, or in all of them for "".
+// trouble records a fault in a namespace, or in all of them for "".
 func (j *judge) trouble(where string, until time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -43,7 +43,7 @@ func (j *judge) trouble(where string, until time.Time) {
 	}
 }
 
-// isTroubled reports whether there has been trouble since a time.
+// isTroubled reports whether there has been a fault since a time.
 func (t *timely) isTroubled(since time.Time, where ...string) bool {
 	for _, place := range where {
 		if until, found := t.troubles[place]; found && !until.Before(since) {
@@ -53,7 +53,7 @@ func (t *timely) isTroubled(since time.Time, where ...string) bool {
 	return false
 }
 
-// expectObserved expects that an edit of a user is soon taken note of. The caller holds the lock.
+// expectObserved expects the controller to observe a user's edit soon. The caller holds the lock.
 func (j *judge) expectObserved(known *managed, manager *v1.PodManager) {
 	edited := time.Now()
 	j.c.running.Go(func() {
@@ -70,19 +70,19 @@ func (j *judge) expectObserved(known *managed, manager *v1.PodManager) {
 	})
 }
 
-// answered takes the answer that a process gets.
+// answered handles the answer that a process gets.
 func (j *judge) answered(by *line, r *apiserver.Request, status int) {
 	switch {
 	case r.Resource == nil || r.Verb != "create" || r.Subresource != "":
 	case r.Resource.Name == "events" && (status == http.StatusCreated || status == http.StatusConflict):
-		// Names of events have the time in them, which stands still here while a process acts: two get the same name, and one is refused.
+		// The names of events contain the time. It stands still here while a process acts, so two events may get the same name, and one is refused.
 		j.hearEvent(r)
 	case r.Resource.Name == "pods" && status == http.StatusCreated:
 		j.expectEvent(by, r)
 	}
 }
 
-// expectEvent expects an event about a pod that a process has created and knows of.
+// expectEvent expects an event about a pod that a process has created, if the process got the answer.
 func (j *judge) expectEvent(by *line, r *apiserver.Request) {
 	began, pod := time.Now(), r.Namespace+nameIn(r)
 	j.c.running.Go(func() {
@@ -99,7 +99,7 @@ func (j *judge) expectEvent(by *line, r *apiserver.Request) {
 	})
 }
 
-// hearEvent takes an event.
+// hearEvent handles an event.
 func (j *judge) hearEvent(r *apiserver.Request) {
 	event, isEvent := r.Sent().(*eventsv1.Event)
 	if !isEvent {
@@ -120,7 +120,7 @@ func (j *judge) hearEvent(r *apiserver.Request) {
 	}
 }
 
-// hearConditions takes the conditions of a status. The caller holds the lock.
+// hearConditions handles the conditions of a status. The caller holds the lock.
 func (j *judge) hearConditions(key string, conditions []metav1.Condition) {
 	for _, condition := range conditions {
 		j.pace.hear(key, condition.Message)

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
-// user looks after one PodManager.
+// user owns one PodManager.
 type user struct {
 	c               *Cluster
 	namespace, name string
@@ -51,7 +51,7 @@ func (u *user) note(what string, err error) {
 	}
 }
 
-// live does something now and then, until the deadline.
+// live acts from time to time until the deadline.
 func (u *user) live(deadline time.Time, every time.Duration) {
 	for pause(u.c.ctx, time.Duration(u.dice.Int64N(int64(2*every)))) && time.Now().Before(deadline) && !u.c.judge.isBroken() {
 		u.act()
@@ -63,7 +63,7 @@ func (u *user) act() {
 	switch what := u.dice.IntN(40); {
 	case apierrors.IsNotFound(err):
 		u.create()
-	case err != nil: // it cannot be decoded
+	case err != nil: // the object cannot be decoded
 		u.repair()
 	case manager.DeletionTimestamp != nil:
 	case what < 3:
@@ -79,7 +79,7 @@ func (u *user) act() {
 	}
 }
 
-// edit changes the PodManager, again if it has changed meanwhile.
+// edit changes the PodManager, and retries on conflicts.
 func (u *user) edit(change func(*v1.PodManager)) {
 	client := u.c.managers.AppsV1().PodManagers(u.namespace)
 	for range 20 {
@@ -108,7 +108,7 @@ func (u *user) delete() {
 		pause(u.c.ctx, time.Duration(u.dice.IntN(20_000))*time.Millisecond)
 		u.create()
 	}
-	if u.dice.Chance(0.2) { // that was a mistake
+	if u.dice.Chance(0.2) { // delete it a second time
 		pause(u.c.ctx, time.Duration(u.dice.IntN(3000))*time.Millisecond)
 		u.deleteWith(dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan))
 	}
@@ -119,7 +119,7 @@ func (u *user) deleteWith(policy metav1.DeletionPropagation) {
 	u.note("delete", u.c.managers.AppsV1().PodManagers(u.namespace).Delete(u.c.ctx, u.name, metav1.DeleteOptions{PropagationPolicy: &policy}))
 }
 
-// pester lets another client write to the PodManager all the time, as a controller that stamps it does, while the user scales it.
+// pester lets another client write to the PodManager continuously, as a controller that stamps objects would, while the user scales it.
 func (u *user) pester() {
 	u.c.story.tell("%s: another client writes to it ten times a second", u.name)
 	for i := range 200 {
@@ -133,13 +133,13 @@ func (u *user) pester() {
 	}
 }
 
-// spoil writes what the CRD admits and the Go type does not.
+// spoil writes a value that the CRD admits but the Go type cannot hold.
 func (u *user) spoil() {
 	u.c.story.tell("%s: cannot be decoded any more", u.name)
 	u.patch(dice.Pick(u.dice, `{"spec":{"template":{"spec":{"overhead":{"cpu":"1e1.5"}}}}}`, `{"spec":{"template":{"spec":{"priority":3000000000}}}}`))
 }
 
-// repair takes back what spoil has written, or deletes the object.
+// repair reverts spoil, or deletes the object.
 func (u *user) repair() {
 	if u.dice.Chance(0.3) {
 		u.deleteWith(metav1.DeletePropagationBackground)
@@ -149,13 +149,13 @@ func (u *user) repair() {
 	u.patch(`{"spec":{"template":{"spec":{"overhead":null,"priority":null}}}}`)
 }
 
-// patch sends a merge patch, and needs no Go type.
+// patch sends a merge patch without decoding the object.
 func (u *user) patch(patch string) {
 	_, err := u.c.graph.Resource(podManagers).Namespace(u.namespace).Patch(u.c.ctx, u.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	u.note("patch", err)
 }
 
-// handOver gives an orphan to the PodManager of another user.
+// handOver relabels an orphan for the PodManager of another user.
 func (u *user) handOver() {
 	other := u.c.users[u.dice.IntN(len(u.c.users))]
 	for _, pod := range u.pods() {
@@ -168,7 +168,7 @@ func (u *user) handOver() {
 	}
 }
 
-// pods are those with the label of the PodManager.
+// pods returns the pods with the label of the PodManager.
 func (u *user) pods() []corev1.Pod {
 	list, err := u.c.kube.CoreV1().Pods(u.namespace).List(u.c.ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + u.name})
 	if err != nil {
@@ -213,12 +213,12 @@ func (u *user) disturbPod(what int) {
 	u.note("change a pod", err)
 }
 
-// release makes the PodManager one that can be brought up without anything going wrong.
+// release edits the PodManager so that nothing prevents its rollout.
 func (u *user) release() {
 	switch manager, err := u.c.managers.AppsV1().PodManagers(u.namespace).Get(u.c.ctx, u.name, metav1.GetOptions{}); {
 	case apierrors.IsNotFound(err):
 		u.create()
-	case err != nil: // it cannot be decoded
+	case err != nil: // the object cannot be decoded
 		u.deleteWith(metav1.DeletePropagationBackground)
 		fallthrough
 	case manager.DeletionTimestamp != nil:
@@ -246,7 +246,7 @@ func (u *user) release() {
 	})
 }
 
-// crowd are many small PodManagers of one namespace that are released together now and then.
+// crowd creates many small PodManagers in one namespace and releases them together from time to time.
 func (c *Cluster) crowd(deadline time.Time) {
 	client := c.managers.AppsV1().PodManagers(namespaces[0])
 	for release := 1; time.Now().Before(deadline) && !c.judge.isBroken(); release++ {
@@ -265,7 +265,7 @@ func (c *Cluster) crowd(deadline time.Time) {
 	}
 }
 
-// sorted are names in order.
+// sorted returns the keys in order.
 func sorted[T any](all map[string]T) []string {
 	names := make([]string, 0, len(all))
 	for name := range all {

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// QuantityLength is how many characters a quantity may have.
+	// QuantityLength is the maximum number of characters of a quantity.
 	QuantityLength = 64
-	// ExponentDigits is how many digits the exponent of a quantity may have.
+	// ExponentDigits is the maximum number of digits in the exponent of a quantity.
 	ExponentDigits = 2
-	// maxDepth is how deep values may be nested. No pod template gets near it.
+	// maxDepth is the maximum nesting depth. No pod template comes close to it.
 	maxDepth = 100
-	// maxHeap is how much memory the structs, lists and maps of one object may take. That of a template with 100 containers of 100
-	// environment variables each is a quarter.
+	// maxHeap is how much memory the structs, lists and maps of one object may take. A template with 100 containers of 100 environment
+	// variables each takes a quarter of it.
 	maxHeap = 4 << 20
-	// heapPerByte and smallHeap bound the same by the size of the JSON: a small object may take smallHeap in any case.
+	// heapPerByte and smallHeap limit the same memory by the size of the JSON. Every object may take smallHeap, however small it is.
 	heapPerByte = 32
 	smallHeap   = 64 << 10
 )
 
-// Unmarshal decodes JSON as the API server does, if it is worth its price. Field names are case-sensitive.
+// Unmarshal decodes JSON as the API server does, unless decoding would cost too much. Field names are case-sensitive.
 func Unmarshal(data []byte, into any) error {
 	if err := Check(data, into); err != nil {
 		return err
@@ -31,7 +31,7 @@ func Unmarshal(data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Check says what makes JSON too expensive to be decoded into a value of this type.
+// Check returns an error if JSON is too expensive to decode into a value of this type, or cannot be scanned.
 func Check(data []byte, into any) error {
 	s := &scanner{data: data, budget: min(maxHeap, smallHeap+heapPerByte*len(data))}
 	err := s.value(reflect.TypeOf(into), 0)
@@ -41,7 +41,7 @@ func Check(data []byte, into any) error {
 	return err
 }
 
-// tooMuch is what is wrong with a value, and where that is.
+// tooMuch is an error about a value, with the path of the value.
 type tooMuch struct{ path, what string }
 
 func (t *tooMuch) Error() string {
@@ -51,7 +51,7 @@ func (t *tooMuch) Error() string {
 	return t.path + ": " + t.what
 }
 
-// within adds the name of the field, or the index of the element, in which an error was found.
+// within prepends the name of the field, or the index of the element, in which an error was found.
 func within(err error, format string, name any) error {
 	var found *tooMuch
 	if !errors.As(err, &found) {

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// of is a PodManager with this in the spec of its template's pods.
+// of returns a PodManager with these fields in its template's pod spec.
 func of(pod string) string {
 	return `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"template":{"spec":{` + pod + `}}}}`
 }
@@ -65,7 +65,7 @@ func TestShort(t *testing.T) {
 		"":                                 "",
 		strings.Repeat("a", maxText):       strings.Repeat("a", maxText),
 		strings.Repeat("a", maxText+1):     strings.Repeat("a", maxText) + "...",
-		"a" + strings.Repeat("ä", maxText): "a" + strings.Repeat("ä", maxText/2-1) + "...", // half of a letter is none
+		"a" + strings.Repeat("ä", maxText): "a" + strings.Repeat("ä", maxText/2-1) + "...", // a character is never cut in half
 	} {
 		if got := Short(text); got != want {
 			t.Errorf("%q is shortened to %q, want %q", text, got, want)
@@ -73,12 +73,12 @@ func TestShort(t *testing.T) {
 	}
 }
 
-// container is one with environment variables, as in a large template.
+// container returns a container with environment variables, as in a large template.
 func container(variables int) string {
 	return `{"name":"app","image":"nginx","env":[` + strings.TrimSuffix(strings.Repeat(`{"name":"VARIABLE","value":"something"},`, variables), ",") + `]},`
 }
 
-// What may be in a quantity is not dear, and a digit more of an exponent would not yet be.
+// The largest allowed exponent is cheap to parse. So would be one with one more digit.
 func BenchmarkQuantity(b *testing.B) {
 	for b.Loop() {
 		_, _ = resource.ParseQuantity("1e-" + strings.Repeat("9", ExponentDigits))

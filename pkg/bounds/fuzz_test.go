@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// perByte and atLeast are how much of the heap an object may take, by the size of its JSON.
+	// perByte and atLeast limit how much heap an object may take, by the size of its JSON.
 	perByte = 40
 	atLeast = 256 << 10
 )
 
-// live is how much of the heap is in use. Garbage does not count: how much of it there is at a time is up to the garbage collector, and what
-// is thrown away while a list grows is a multiple of what is kept.
+// live returns how much of the heap is in use. Garbage does not count: how much of it exists at any time depends on the garbage collector,
+// and a growing list throws away several times what it keeps.
 func live() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -27,9 +27,9 @@ func live() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// go test -fuzz FuzzHeap: whatever the bytes are, the object that is made of them takes at most a multiple of their size, or there is none.
-// A part is repeated, because only many of something can be dear. While the last list grows, the old and the new one exist: what is kept
-// counts twice.
+// go test -fuzz FuzzHeap: whatever the bytes are, Unmarshal either fails or returns an object that takes at most a multiple of their size. A
+// part is repeated, because only a large number of something can be expensive. While a list grows, the old and the new one exist at the same
+// time, so what is kept counts twice.
 func FuzzHeap(f *testing.F) {
 	seed := func(pod, part string, times uint16) {
 		before, after, _ := strings.Cut(of(pod), "|")
@@ -49,7 +49,7 @@ func FuzzHeap(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"ownerReferences":[`), []byte(`{},`), uint16(1000), []byte(`{}],"annotations":{"":""}},"status":{"conditions":[{}]}}`))
 	f.Add([]byte(`{"metadata":{"managedFields":[`), []byte(`{"fieldsV1":{}},`), uint16(1000), []byte(`{}]}}`))
 	warm := &v1.PodManager{}
-	_ = Unmarshal([]byte(of(`"containers":[{}]`)), warm) // the fields of all types are found out once
+	_ = Unmarshal([]byte(of(`"containers":[{}]`)), warm) // the fields of all types are computed once
 	f.Fuzz(func(t *testing.T, before, part []byte, times uint16, after []byte) {
 		data := slices.Concat(before, bytes.Repeat(part, int(times)), after)
 		start := live()
@@ -63,14 +63,14 @@ func FuzzHeap(f *testing.F) {
 	})
 }
 
-// go test -fuzz FuzzParts: the fields and elements of a value are those that encoding/json finds, and all of them are JSON.
+// go test -fuzz FuzzParts: Fields and Elements return the same parts as encoding/json, and each part is valid JSON.
 func FuzzParts(f *testing.F) {
 	for _, seed := range []string{`{"a":1,"b\u0020":[1, {"c":[]}],"":null}`, ` [ {} , "]" , -1.5e3 ] `, `{`, `[1,]`, `{"a":1,}`, `"a"`, `{"a":1,"a":2}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !json.Valid(data) || !utf8.Valid(data) || Check(data, nil) != nil {
-			return // encoding/json replaces what is no UTF-8
+			return // encoding/json replaces invalid UTF-8
 		}
 		fields, elements := map[string]json.RawMessage{}, []json.RawMessage{}
 		for field := range Fields(data) {

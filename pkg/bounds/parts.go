@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Field is a field of a JSON object. All of it is a part of the object, and not a copy.
+// Field is a field of a JSON object. It refers to the bytes of the object, except for a Name with escapes, which is a copy.
 type Field struct {
-	// Name is without quotes and escapes, Value as it is written.
+	// Name is without quotes and escapes, Value is as written.
 	Name, Value []byte
-	// Text is both as they are written, with the colon.
+	// Text is name and value as written, with the colon.
 	Text []byte
 }
 
-// Fields are the fields of an object, in their order. They end where the JSON is malformed or nested too deep, which Unmarshal and Check
-// refuse. Going through them takes no memory, however many there are.
+// Fields iterates over the fields of an object, in order. It stops where the JSON is malformed or nested too deep, which Unmarshal and Check
+// reject. It allocates no memory, except for names with escapes.
 func Fields(object []byte) iter.Seq[Field] {
 	return func(yield func(Field) bool) {
 		s := &scanner{data: object}
@@ -39,7 +39,7 @@ func Fields(object []byte) iter.Seq[Field] {
 	}
 }
 
-// Elements are the elements of a list, in the same way.
+// Elements iterates over the elements of a list in the same way.
 func Elements(list []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		s := &scanner{data: list}
@@ -57,7 +57,7 @@ func Elements(list []byte) iter.Seq[[]byte] {
 	}
 }
 
-// raw takes a value as it is written.
+// raw consumes a value, and returns it as written.
 func (s *scanner) raw() ([]byte, error) {
 	s.next()
 	begin := s.at
@@ -65,10 +65,10 @@ func (s *scanner) raw() ([]byte, error) {
 	return s.data[begin:s.at], err
 }
 
-// maxText is how many bytes of a text from others are shown.
+// maxText is how many bytes of another client's text are shown.
 const maxText = 200
 
-// Short is the beginning of a text that others have written, for a log or an answer.
+// Short returns the beginning of a text from another client, for a log or a response.
 func Short(text string) string {
 	if len(text) <= maxText {
 		return text

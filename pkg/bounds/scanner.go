@@ -11,11 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// scanner goes through JSON once, beside the Go type that it would be decoded into. It allocates nothing for what is within bounds.
+// scanner scans JSON once, along with the Go type that it would be decoded into. For a value within bounds it allocates nothing, except for
+// field names with escapes.
 type scanner struct {
 	data []byte
 	at   int
-	// budget is how much memory may still be used.
+	// budget is how much more memory the object may take.
 	budget int
 }
 
@@ -24,10 +25,10 @@ var (
 	unmarshalerType = reflect.TypeFor[stdjson.Unmarshaler]()
 )
 
-// mapEntry is what an entry of a map takes besides its key and value.
+// mapEntry is what a map entry takes in addition to its key and value.
 const mapEntry = 16
 
-// value scans a value. Without a type it is not decoded, and costs nothing but its depth.
+// value scans a value. If t is nil, the value is not decoded, and only its depth is limited.
 func (s *scanner) value(t reflect.Type, depth int) error {
 	if depth > maxDepth {
 		return &tooMuch{what: fmt.Sprintf("nested more than %d deep", maxDepth)}
@@ -42,7 +43,7 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 		return s.quantity(depth)
 	}
 	if t != nil && reflect.PointerTo(t).Implements(unmarshalerType) {
-		t = nil // it decodes itself: a time, a number or a string, or raw bytes
+		t = nil // it decodes itself: a time, an IntOrString, or raw bytes
 	}
 	switch s.next() {
 	case '{':
@@ -88,7 +89,7 @@ func (s *scanner) object(t reflect.Type, depth int) error {
 	return nil
 }
 
-// array scans the elements of a list. A list that grows is copied, so that each element counts twice.
+// array scans the elements of a list. A growing list is copied, so each element counts twice.
 func (s *scanner) array(t reflect.Type, depth int) error {
 	s.at++
 	var inner reflect.Type
@@ -139,7 +140,7 @@ func (s *scanner) spend(bytes int) error {
 	return nil
 }
 
-// next is the next character that is no space, which it does not take; 0 at the end.
+// next returns the next character that is not a space, without consuming it. It returns 0 at the end.
 func (s *scanner) next() byte {
 	for ; s.at < len(s.data); s.at++ {
 		switch c := s.data[s.at]; c {
@@ -151,7 +152,7 @@ func (s *scanner) next() byte {
 	return 0
 }
 
-// skip takes the next character if it is this one.
+// skip consumes the next character if it is c, and reports whether it was.
 func (s *scanner) skip(c byte) bool {
 	if s.next() != c {
 		return false
@@ -160,7 +161,7 @@ func (s *scanner) skip(c byte) bool {
 	return true
 }
 
-// text takes a string, and returns what is between its quotes, as it is written.
+// text consumes a string, and returns the bytes between its quotes, as written.
 func (s *scanner) text() ([]byte, error) {
 	s.at++
 	for begin := s.at; s.at < len(s.data); s.at++ {
@@ -175,7 +176,7 @@ func (s *scanner) text() ([]byte, error) {
 	return nil, s.malformed()
 }
 
-// name takes the name of a field, and the colon after it.
+// name consumes the name of a field and the colon after it.
 func (s *scanner) name() ([]byte, error) {
 	if s.next() != '"' {
 		return nil, s.malformed()
@@ -193,7 +194,7 @@ func (s *scanner) name() ([]byte, error) {
 	return name, nil
 }
 
-// literal takes a number, true, false or null.
+// literal consumes a number, true, false or null.
 func (s *scanner) literal() error {
 	begin := s.at
 	for s.at < len(s.data) && strings.IndexByte(",]} \t\r\n", s.data[s.at]) < 0 {
@@ -209,10 +210,10 @@ func (s *scanner) malformed() error {
 	return &tooMuch{what: fmt.Sprintf("no JSON at byte %d", s.at)}
 }
 
-// known has the fields of each struct that was met.
-var known sync.Map // of map[string]reflect.Type by reflect.Type
+// known caches the fields of each struct type.
+var known sync.Map // map[string]reflect.Type by reflect.Type
 
-// fieldsOf are the types of a struct's fields by their names in JSON; nil if it is no struct.
+// fieldsOf returns the types of a struct's fields by their JSON names. It returns nil if t is not a struct.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
-// Config says which API server to connect to, and how.
+// Config is the API server to connect to, and how to connect to it.
 type Config struct {
 	Kubeconfig string
 	Master     string
@@ -27,34 +27,35 @@ type Config struct {
 	Burst     int
 	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
 	RenewDeadline time.Duration
-	// Wrap, if not nil, wraps the transport of the clients that the controller works with, but for Events.
+	// Wrap, if not nil, wraps the transport of the clients that the controller works with, except Events.
 	Wrap transport.WrapperFunc
 }
 
-// The limit of Trials, which is above what users and their pipelines apply. It is for those who make up reviews.
+// The rate limit of Trials is above what users and their pipelines apply. It stops clients that send forged reviews.
 const trialQPS, trialBurst = 100, 200
 
 // Clients are the connections to one API server.
 type Clients struct {
 	source.Clients
 	Server string
-	// Dynamic reads and writes CRDs, of which there are no types here.
+	// Dynamic reads and writes CRDs, for which there are no Go types here.
 	Dynamic dynamic.Interface
-	// Lease does not share the rate limiter of the other clients: a leader must not lose the Lease because it is busy. It is nil without
-	// leader election.
+	// Lease does not share the rate limiter of the other clients, so that a leader does not lose the Lease because it is busy. It is nil
+	// without leader election.
 	Lease kubernetes.Interface
-	// LeaseWatches watches Leases: requests of Lease end soon, whether they are answered or not.
+	// LeaseWatches watches Leases. It has no timeout; the requests of Lease do.
 	LeaseWatches kubernetes.Interface
-	// Reviews asks who a user is and what they may do. It has no limit, because the Guard, which knows for whom it asks, has two.
+	// Reviews asks the API server who a user is and what they may do. It has no rate limit: serve.Guard limits reviews itself, and separately
+	// for known and unknown tokens.
 	Reviews kubernetes.Interface
-	// Trials tries the pods of PodManagers that users apply. Its own limit keeps a storm of applies from delaying the controller, and a
-	// busy controller from delaying the applies.
+	// Trials creates the pods of PodManagers that users apply, as a dry run. Its own rate limit keeps a burst of applies from delaying the
+	// controller, and a busy controller from delaying the applies.
 	Trials kubernetes.Interface
 	// Contact is shared by all clients.
 	Contact *Contact
 }
 
-// Connect makes the clients, and checks that the API server can be reached and serves PodManagers.
+// Connect creates the clients, and checks that the API server can be reached and serves PodManagers.
 func Connect(ctx context.Context, config Config) (*Clients, error) {
 	restConfig, err := loadRESTConfig(config)
 	if err != nil {
@@ -80,7 +81,7 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 		restConfig.Wrap(config.Wrap)
 	}
 	reports := rest.CopyConfig(restConfig)
-	// These clients share one rate limiter, so that the flags bound their requests together.
+	// These clients share one rate limiter, so that the flags limit their requests together.
 	restConfig.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	var err error
 	if c.PodManagers, err = source.NewManagerClient(restConfig); err != nil { // JSON: custom resources have no protobuf
@@ -95,13 +96,13 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	if c.Metadata, err = metadata.NewForConfig(restConfig); err != nil {
 		return nil, err
 	}
-	// Events and statuses have another rate limiter, so that pod requests never wait for them; the controller bounds how many are
-	// written at the same time.
+	// Events and statuses have a separate rate limiter, so that pod requests never wait for them. The controller limits how many are written
+	// at the same time.
 	reports.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(config.QPS, config.Burst)
 	if c.Statuses, err = source.NewManagerClient(reports); err != nil {
 		return nil, err
 	}
-	// Events are not wrapped: they tell what this process has done, also when it may do no more, and are written after a handover.
+	// Events are not wrapped: they report what this process has done, even when it may not act any more, and are written after a handover.
 	events := withProtobuf(leaseConfig)
 	events.RateLimiter = reports.RateLimiter
 	if c.Events, err = kubernetes.NewForConfig(events); err != nil {
@@ -123,11 +124,11 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	return c, err
 }
 
-// addLeaseClients makes the clients of leader election.
+// addLeaseClients creates the clients for leader election.
 func (c *Clients) addLeaseClients(config *rest.Config, renewDeadline time.Duration) (err error) {
 	config.UserAgent += "/leader-election"
-	// The number of Leases and their retry period bound the requests. The limit of client-go, 5 a second, would let a replica with many
-	// shards lose them.
+	// The number of Leases and their retry period limit the requests. client-go's default of 5 requests a second would make a replica with
+	// many shards lose them.
 	config.QPS = -1
 	if c.LeaseWatches, err = kubernetes.NewForConfig(withProtobuf(config)); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// answer is an API server that gives the same answer to every request.
+// answer returns an API server that gives the same answer to every request.
 func answer(code int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -24,7 +24,7 @@ func answer(code int, body string) http.HandlerFunc {
 	}
 }
 
-// statusAnswer is an API server that answers every request with an error.
+// statusAnswer returns an API server that answers every request with an error.
 func statusAnswer(code int, reason string) http.HandlerFunc {
 	return answer(code, fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reason))
 }
@@ -45,7 +45,7 @@ func TestConnect(t *testing.T) {
 		"server error":    {statusAnswer(500, "InternalError"), []string{"is in trouble", "kubectl get --raw"}},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			[]string{"cannot be reached", "check that it runs"}},
-		// client-go would try ten times, a minute apart.
+		// client-go would retry ten times, a minute apart.
 		"overloaded": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "60")
 			statusAnswer(429, "TooManyRequests")(w, r)
@@ -157,7 +157,7 @@ func TestClients(t *testing.T) {
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")
 	}
-	// A watch that ends by a timeout of the client would be made anew again and again.
+	// If a client timeout ended the watch, it would have to be restarted again and again.
 	watching := c.LeaseWatches.CoordinationV1().RESTClient().(*rest.RESTClient)
 	renewing := c.Lease.CoordinationV1().RESTClient().(*rest.RESTClient)
 	if watching.Client.Timeout != 0 || renewing.Client.Timeout != 5*time.Second {
@@ -182,7 +182,7 @@ func TestManyLeases(t *testing.T) {
 	}
 }
 
-// expectError wants an error that contains all parts, or no error if parts is empty.
+// expectError checks that the error contains all parts, or that there is no error if parts is empty.
 func expectError(t *testing.T, err error, parts []string, more ...string) {
 	t.Helper()
 	if len(parts) == 0 {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// silenceLimit is how long the API server may leave all requests unanswered before a readiness check warns. Every process sends a request
-// at least every 15 s: for the lease, or to check for a rewind.
+// silenceLimit is how long the API server may leave all requests unanswered before a readiness check warns. Every process sends a request at
+// least every 15 s, to renew the Lease or to check for a rewind.
 const silenceLimit = 30 * time.Second
 
 // Contact records when the API server last answered.
@@ -27,7 +27,7 @@ func (c *Contact) Answered() {
 	c.lastAnswer.Store(&now)
 }
 
-// Warning says for how long the API server has not answered, if that is longer than silenceLimit.
+// Warning returns how long the API server has not answered, if that is longer than silenceLimit.
 func (c *Contact) Warning() string {
 	last := c.lastAnswer.Load()
 	if last == nil {
@@ -54,5 +54,5 @@ func (t *contactTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go reach the transport underneath.
+// WrappedRoundTripper lets client-go find the underlying transport.
 func (t *contactTransport) WrappedRoundTripper() http.RoundTripper { return t.next }

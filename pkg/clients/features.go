@@ -23,7 +23,7 @@ var features = []feature{
 	{"pods/resize", "CPU and memory cannot be updated in place", "Kubernetes 1.33"},
 }
 
-// LogMissingFeatures logs which features the API server lacks. It is no error: everything else works without them.
+// LogMissingFeatures logs which features the API server lacks. That is not an error: everything else works without them.
 func (c *Clients) LogMissingFeatures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -42,7 +42,7 @@ func (c *Clients) LogMissingFeatures(ctx context.Context) {
 	}
 }
 
-// serverVersion is the version of the API server.
+// serverVersion returns the version of the API server.
 func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) string {
 	var info version.Info
 	data, err := client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
@@ -52,10 +52,10 @@ func serverVersion(ctx context.Context, client discovery.DiscoveryInterface) str
 	return info.GitVersion
 }
 
-// LogDisabledGates logs an error if the environment has turned off a client-go feature that the controller needs.
+// LogDisabledGates logs an error if the environment disables a client-go feature that the controller needs.
 func LogDisabledGates(logger klog.Logger, gates clientfeatures.Gates) {
 	if !gates.Enabled(clientfeatures.AtomicFIFO) {
-		// Without AtomicFIFO the stores have no resourceVersion, so that the Tracker never finds an own write in them.
+		// Without AtomicFIFO the stores have no resourceVersion, so the Tracker never sees the controller's own writes in them.
 		logger.Error(nil, "Each write will be followed by a wait of 10 s: client-go's feature AtomicFIFO is off; "+
 			"do not set KUBE_FEATURE_AtomicFIFO=false")
 	}

@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-// logged is what a function logs.
+// logged returns what a function logs.
 func logged(t *testing.T, run func(klog.Logger)) string {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true)))
 	run(logger)
@@ -23,7 +23,7 @@ func TestMissingFeatures(t *testing.T) {
 	const list = `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[{"name":"pods"},{"name":%q}]}`
 	tests := map[string]struct {
 		core, version http.Handler
-		want          []string // in the only line; none for silence
+		want          []string // in the only line; none if nothing is logged
 	}{
 		"all there": {answer(200, fmt.Sprintf(list, "pods/resize")), answer(200, `{"gitVersion":"v1.36.3"}`), nil},
 		"no resize": {answer(200, fmt.Sprintf(list, "pods/log")), answer(200, `{"gitVersion":"v1.31.2"}`),
@@ -59,7 +59,7 @@ func TestMissingFeatures(t *testing.T) {
 	}
 }
 
-// gates has everything on or off.
+// gates enables all features or none.
 type gates bool
 
 func (g gates) Enabled(clientfeatures.Feature) bool { return bool(g) }

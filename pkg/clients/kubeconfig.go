@@ -9,8 +9,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// loadRESTConfig does not use clientcmd.BuildConfigFromFlags, which logs a warning in a cluster, and falls back to the in-cluster
-// config if a kubeconfig is empty.
+// loadRESTConfig returns the configuration for connecting to the API server. It does not use clientcmd.BuildConfigFromFlags, which logs a
+// warning in a cluster, and falls back to the in-cluster config if a kubeconfig is empty.
 func loadRESTConfig(c Config) (*rest.Config, error) {
 	kubeconfig, master := c.Kubeconfig, c.Master
 	if c.REST != nil {

@@ -18,35 +18,35 @@ import (
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
-// policyInterval is how often the rules are read. They hardly ever change, and nothing that the controller does depends on them.
+// policyInterval is how often the rules are read. They rarely change, and nothing that the controller does depends on them.
 const policyInterval = 5 * time.Minute
 
-// askAdministrator says who can tell whether the rules are in force, if the controller cannot.
+// askAdministrator tells users who can find out whether the rules are in force if the controller cannot.
 const askAdministrator = "kubectl podmanager check tells an administrator of the cluster"
 
-// Policies looks now and then whether the rules of artifacts/policy.yaml are in force, so that an administrator learns if they are not.
+// Policies checks periodically whether the rules of artifacts/policy.yaml are in force, so that an administrator learns if they are not.
 type Policies struct {
 	client  admissionregistrationclient.AdmissionregistrationV1Interface
 	prefix  string
 	warning atomic.Pointer[string]
-	isKnown bool // whether the rules could be read before
+	isKnown bool // whether the last result came from reading the rules
 }
 
-// NewPolicies is for rules whose names begin with prefix.
+// NewPolicies returns Policies for rules whose names begin with prefix.
 func NewPolicies(client admissionregistrationclient.AdmissionregistrationV1Interface, prefix string) *Policies {
 	p := &Policies{client: client, prefix: prefix}
 	p.warn("not looked at yet")
 	return p
 }
 
-// UnknownPolicies are those of a controller that has rights in single namespaces only, and so does not ask.
+// UnknownPolicies returns Policies for a controller that has rights in single namespaces only. It may not read the rules, so it does not try.
 func UnknownPolicies() *Policies {
 	p := &Policies{}
 	p.warn("not known, since the controller has no rights outside its namespaces; " + askAdministrator)
 	return p
 }
 
-// Run looks at the rules until ctx is done.
+// Run checks the rules until ctx is done.
 func (p *Policies) Run(ctx context.Context) {
 	if p == nil || p.client == nil {
 		return
@@ -54,12 +54,13 @@ func (p *Policies) Run(ctx context.Context) {
 	wait.JitterUntilWithContext(ctx, p.look, policyInterval, 0.2, true)
 }
 
-// Warning says which rules are not in force, or why that is not known.
+// Warning returns which rules are not in force, or why that is unknown. It is empty if all are in force.
 func (p *Policies) Warning() string { return *p.warning.Load() }
 
 func (p *Policies) warn(text string) { p.warning.Store(&text) }
 
-// look reads the rules once. A failed request says nothing about them, so that the last result stays.
+// look reads the rules once. If the API server does not let the controller read them, the result is unknown. Any other failed request says
+// nothing about the rules, so the last result stays.
 func (p *Policies) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
@@ -81,7 +82,7 @@ func (p *Policies) look(ctx context.Context) {
 	}
 }
 
-// report puts what was found where it is looked for. It logs a change only.
+// report sets the metric and the warning. It logs changes only.
 func (p *Policies) report(logger klog.Logger, rules []policy.Rule) {
 	for _, rule := range rules {
 		missing := 0.0
@@ -100,7 +101,7 @@ func (p *Policies) report(logger klog.Logger, rules []policy.Rule) {
 	p.warn(warning)
 }
 
-// read gets each policy and its binding by name: the controller has no right to any other.
+// read gets each policy and its binding by name: the controller has no right to read others.
 func (p *Policies) read(ctx context.Context) ([]policy.Rule, error) {
 	var policies []admissionregistrationv1.ValidatingAdmissionPolicy
 	var bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding

@@ -23,7 +23,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// ruleObjects are the policy and the binding of a rule.
+// ruleObjects returns the policy and the binding of a rule.
 func ruleObjects(name string) []runtime.Object {
 	meta := metav1.ObjectMeta{Name: name}
 	return []runtime.Object{
@@ -34,7 +34,7 @@ func ruleObjects(name string) []runtime.Object {
 	}
 }
 
-// missingSeries are the series of podmanager_policy_missing, by policy.
+// missingSeries returns the series of podmanager_policy_missing, by policy.
 func missingSeries(t *testing.T) map[string]float64 {
 	t.Helper()
 	families, err := legacyregistry.DefaultGatherer.Gather()
@@ -52,7 +52,7 @@ func missingSeries(t *testing.T) map[string]float64 {
 	return series
 }
 
-// Rules come and go, are forbidden, and cannot be read for a while: note and metric follow, and one look in five minutes is enough.
+// Rules are added, then cannot be read for a while, then are forbidden. Warning and metric follow, with one read every five minutes.
 func TestPolicies(t *testing.T) {
 	metrics.Register()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestPolicies(t *testing.T) {
 
 		kube.ClearActions()
 		time.Sleep(time.Hour)
-		if got := len(kube.Actions()); got > 12*2 || got < 10*2 { // the first rule is refused already
+		if got := len(kube.Actions()); got > 12*2 || got < 10*2 { // each read ends at the first rule, which is forbidden
 			t.Errorf("%d requests within an hour", got)
 		}
 		stop()
@@ -112,10 +112,10 @@ func TestPolicies(t *testing.T) {
 	})
 }
 
-// A controller with rights in single namespaces says that it does not know, and asks nothing.
+// A controller with rights in single namespaces reports that the rules are unknown, and sends no request.
 func TestUnknownPolicies(t *testing.T) {
 	p := UnknownPolicies()
-	p.Run(t.Context()) // returns
+	p.Run(t.Context()) // returns at once
 	if got := p.Warning(); !strings.Contains(got, "not known, since the controller has no rights outside its namespaces") {
 		t.Errorf("the note is %q", got)
 	}

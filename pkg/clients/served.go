@@ -15,7 +15,7 @@ import (
 	podmanagerv1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// discoveryTimeout bounds discovery requests, so that a user does not wait long for the error of an API server that does not answer.
+// discoveryTimeout limits discovery requests, so that a user does not wait long for an error if the API server does not answer.
 const discoveryTimeout = 10 * time.Second
 
 // servedGrace is how long the API server may take to serve PodManagers after kubectl apply -f artifacts/crd.yaml.
@@ -49,7 +49,8 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 	}
 }
 
-// isServed asks for our group version like ServerResourcesForGroupVersion, which takes no context.
+// isServed reports whether the API server serves PodManagers. It sends the same request as ServerResourcesForGroupVersion, which takes no
+// context.
 func isServed(ctx context.Context, client discovery.DiscoveryInterface) (bool, error) {
 	var resources metav1.APIResourceList
 	err := client.RESTClient().Get().AbsPath("/apis/" + podmanagerv1.GroupVersion.String()).Do(ctx).Into(&resources)
@@ -60,7 +61,7 @@ func isServed(ctx context.Context, client discovery.DiscoveryInterface) (bool, e
 	return slices.ContainsFunc(resources.APIResources, isOurs), err
 }
 
-// explain adds to an error of the API server what to do about it.
+// explain adds advice to an error of the API server.
 func explain(err error, server string) error {
 	var certificate *tls.CertificateVerificationError
 	var status apierrors.APIStatus

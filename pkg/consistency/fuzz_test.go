@@ -8,7 +8,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// resourceVersions come from the API server: each pair has one order at the most, and a number has that of numbers, however long it is.
+// resourceVersions come from the API server. IsNewer orders each pair in at most one direction, and compares numbers numerically, however
+// long they are.
 func FuzzIsNewer(f *testing.F) {
 	f.Add("9", "10", "11")
 	f.Add("", "1", "0")
@@ -36,7 +37,7 @@ func FuzzIsNewer(f *testing.F) {
 	})
 }
 
-// version is a resourceVersion as a number; false if it is none that an API server gives.
+// version parses a resourceVersion. It returns false if an API server would not return such a resourceVersion.
 func version(text string) (*big.Int, bool) {
 	for _, r := range text {
 		if r < '0' || r > '9' {
@@ -47,7 +48,7 @@ func version(text string) (*big.Int, bool) {
 	return number, ok && text[0] != '0'
 }
 
-// checkTracker: a store that has seen the newest write is never behind, and one that has seen nothing always is.
+// checkTracker checks that a store that has seen the newest write is never behind, and that a store that has seen nothing always is.
 func checkTracker(t *testing.T, writes ...string) {
 	t.Helper()
 	tracker, owner, now := NewTracker(), cache.ObjectName{Name: "web"}, time.Unix(1, 0)

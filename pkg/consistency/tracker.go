@@ -21,11 +21,12 @@ type Tracker struct {
 
 // ownerRecord holds the writes for one owner. The Tracker drops an empty record.
 type ownerRecord struct {
-	// newest is the highest resourceVersion written or read live, by resource. The stores need not catch up with other resources.
+	// newest is the highest resourceVersion written or read live, by resource. The stores need not catch up with a resource that has no
+	// entry.
 	newest map[Resource]string
 	// since is when the stores fell behind: the time of the first entry in newest. It is zero while newest is empty.
 	since time.Time
-	// unsettled are the names of objects whose fate only a live read can tell.
+	// unsettled has the names of objects whose fate only a live read can determine.
 	unsettled map[string]bool
 }
 
@@ -45,7 +46,7 @@ func NewTracker() *Tracker {
 	return &Tracker{owners: map[cache.ObjectName]*ownerRecord{}}
 }
 
-// Saw notes that a write or a live read for owner was answered with this resourceVersion: the store has to catch up with it.
+// Saw records that a write or a live read for owner returned this resourceVersion. The store has to catch up with it.
 func (t *Tracker) Saw(owner cache.ObjectName, resource Resource, version string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,9 +81,9 @@ func (t *Tracker) Waiting(owner cache.ObjectName) bool {
 	return found && len(r.newest) > 0
 }
 
-// ReadLive notes a live read of all objects of owner. versions has the resourceVersions that the stores have to catch up with; a
-// resource without one is up to date. Earlier writes need no waiting any more: the live read contains them, or the API server has gone
-// back in time and will never show them.
+// ReadLive records a live read of all objects of owner. versions has the resourceVersions that the stores have to catch up with; a resource
+// without one is up to date. The Tracker stops waiting for earlier writes: the live read includes them, or the API server has gone back in
+// time and will never show them.
 func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,8 +98,8 @@ func (t *Tracker) ReadLive(owner cache.ObjectName, versions map[Resource]string,
 	t.dropIfEmpty(owner, r)
 }
 
-// MarkUnsettled notes that only a live read can tell the fate of the object with this name: the answer to its create was lost, or it left
-// the cache without a deletionTimestamp.
+// MarkUnsettled records that only a live read can determine the fate of the object with this name: the response to its create was lost, or
+// the object left the cache without a deletionTimestamp.
 func (t *Tracker) MarkUnsettled(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,7 +117,7 @@ func (t *Tracker) Unsettled(owner cache.ObjectName) []string {
 	return slices.Sorted(maps.Keys(r.unsettled))
 }
 
-// MarkSettled notes that a live read has told the fate of the object with this name.
+// MarkSettled records that a live read has determined the fate of the object with this name.
 func (t *Tracker) MarkSettled(owner cache.ObjectName, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -133,7 +134,7 @@ func (t *Tracker) Forget(owner cache.ObjectName) {
 	delete(t.owners, owner)
 }
 
-// recordOf returns the record of owner, and makes one if there is none. The caller holds the lock.
+// recordOf returns the record of owner, and creates one if there is none. The caller holds the lock.
 func (t *Tracker) recordOf(owner cache.ObjectName) *ownerRecord {
 	r, found := t.owners[owner]
 	if !found {
@@ -150,8 +151,8 @@ func (t *Tracker) dropIfEmpty(owner cache.ObjectName, r *ownerRecord) {
 	}
 }
 
-// IsNewer reports whether resourceVersion a comes after b. An empty b is a store that has seen nothing. Versions that cannot be compared
-// are no reason to wait: such an API server has no ordered resourceVersions.
+// IsNewer reports whether resourceVersion a is newer than b. An empty b means that the store has seen nothing. If the versions cannot be
+// compared, IsNewer returns false: such an API server has no ordered resourceVersions, so there is nothing to wait for.
 func IsNewer(a, b string) bool {
 	if b == "" {
 		return a != ""

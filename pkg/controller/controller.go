@@ -28,18 +28,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// syncDrainTimeout is how long running syncs may go on after the controller was told to stop.
+// syncDrainTimeout is how long running syncs may continue after the controller was told to stop.
 const syncDrainTimeout = 20 * time.Second
 
-// ErrStopNow, as the cause of the cancelled context given to Run, cancels running syncs instead of letting them finish.
-// It is for a leader that has lost its lease: another leader may already be running.
+// ErrStopNow, as the cancellation cause of the context given to Run, cancels running syncs instead of letting them finish. It is for a leader
+// that has lost its lease: another leader may already be running.
 var ErrStopNow = errors.New("stop without draining")
 
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
 	reconcile.Deps
 	agenda *queue.Agenda
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the workqueue of the agenda
+	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's workqueue
 
 	executor *executor.Executor
 	reporter *report.Reporter
@@ -50,7 +50,7 @@ type Controller struct {
 	shard shard.Shard
 }
 
-// New returns a controller for the PodManagers and pods of the given scopes, which are all of one shard. The caller starts their
+// New returns a controller for the PodManagers and pods of the given scopes, which all belong to the same shard. The caller starts their
 // informers; see source.Scopes.
 func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Means) (*Controller, error) {
 	deps := reconcile.Deps{
@@ -64,7 +64,7 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, mea
 	part := scopes[0].Shard()
 	agenda := queue.New(deps.Clock, part.Has)
 	for trigger := range queue.Triggers() {
-		metrics.Triggers.WithLabelValues(string(trigger)) // a series that begins at 1 shows no increase
+		metrics.Triggers.WithLabelValues(string(trigger)) // a counter that first appears at 1 shows no increase
 	}
 	return &Controller{
 		Deps:     deps,
@@ -77,8 +77,8 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, mea
 	}, nil
 }
 
-// Run syncs PodManagers with the given number of workers until ctx is done. It then shuts the workqueue down, lets running syncs
-// finish (but see ErrStopNow), and returns when all workers have stopped.
+// Run syncs PodManagers with the given number of workers until ctx is done. It then shuts the workqueue down, lets running syncs finish (but
+// see ErrStopNow), and returns when all workers have stopped.
 func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
@@ -95,7 +95,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	}
 	defer watchers.Wait()
 
-	// Syncs get a context that outlives ctx, so that an orderly shutdown does not cancel their requests.
+	// Syncs get a context that outlives ctx, so that a graceful shutdown does not cancel their requests.
 	syncCtx, cancelSyncs := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelSyncs()
 	var running sync.WaitGroup
@@ -117,10 +117,10 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	return nil
 }
 
-// Shutdown writes the events of the last syncs, and ends what New has started. Call it after Run, and after releasing the lease: no standby
-// should wait for events.
+// Shutdown writes the events of the last syncs, and stops what New has started. Call it after Run, and after releasing the lease: a standby
+// should not wait for events.
 func (c *Controller) Shutdown() {
-	c.queue.ShutDown() // a standby has not run
+	c.queue.ShutDown() // Run has not done so on a standby
 	c.reporter.Stop()
 }
 
@@ -137,7 +137,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	defer c.queue.Done(key)
 	if !c.agenda.Begin(key) {
-		return true // the namespace has its share of workers: the key waits
+		return true // its namespace already has its share of workers: the key waits
 	}
 	defer c.agenda.End(key)
 	triggers := c.agenda.Take(key)
@@ -166,8 +166,8 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	return true
 }
 
-// syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and the
-// status of that PodManager shows it.
+// syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and is reported
+// in the status of that PodManager.
 func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.SyncResult, again requeue.LookAgain, err error) {
 	err = func() (err error) {
 		defer reconcile.RecoverTo(&err)
@@ -184,8 +184,8 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 	return result, again, err
 }
 
-// syncHandler brings one PodManager a step nearer to its spec: it gathers, decides, applies the plan and reports. It writes the status
-// even if applying failed, because then the status matters most. It returns when to requeue the key.
+// syncHandler brings one PodManager a step closer to its spec: it gathers, decides, applies the plan and reports. It writes the status even
+// if applying the plan failed, because the status matters most then. It returns when to requeue the key.
 func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.SyncResult, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	now := c.Clock.Now()
@@ -217,12 +217,12 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
 	if done.HasActed() {
-		c.Memories.Of(key).PodsAsOf = now // the next sync waits until the cache shows what was written
+		c.Memories.Of(key).PodsAsOf = now // the next sync waits until the cache shows these writes
 	}
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
 	done.LookAgain(c.Memories.Of(key).NextRecheck())
 	if c.Tracker.Waiting(key) {
-		// This requeue comes even if the watch stands still.
+		// Requeue the key even if the watch has stalled.
 		done.LookAgain(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.AgainUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)

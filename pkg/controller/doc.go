@@ -1,9 +1,9 @@
-// Package controller brings the cluster to what plan.Make wants. All I/O is here and in the packages below, and no policy: pkg/plan
-// decides what to do and what to report.
+// Package controller makes the cluster match the plan from plan.Make. All I/O is here and in the packages below. There is no policy here:
+// pkg/plan decides what to do and what to report.
 //
 // Start with controller.go: New, Run, the workers, and syncHandler, which gathers, decides, applies and reports. handlers.go turns events
-// into keys. gather.go collects the objects for a sync, from the caches or by a live read. relabelled.go finds pods that a user has
-// relabelled while no controller ran.
+// into keys. gather.go collects the objects for a sync, from the caches or by a live read. relabelled.go finds pods that a user relabelled
+// while no controller was running.
 //
 //	metrics    podmanager_* metrics
 //	access     which rights the controller has

@@ -26,12 +26,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// certainFor is how long what is known of pods is good enough to take pods down that are ready: as long as another one may take to be seen to
-// have failed.
+// certainFor is how old the information about pods may be for the plan to take down ready pods. It is about how long it takes until another
+// pod's failure is seen.
 const certainFor = 5 * time.Second
 
-// decide makes the plan for what was observed. Before it takes pods down because it counts on others, the pods are read live, unless the cache is
-// known to be right: the watch may stand still, or the caches of a new leader may lag behind.
+// decide makes the plan for what was observed. If the plan takes down ready pods because it relies on others, decide reads the pods live
+// first, unless the information is recent: the watch may have stalled, or the caches of a new leader may lag behind.
 func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed *plan.Observed) (*plan.Observed, plan.Plan, error) {
 	decided := c.makePlan(*observed)
 	if !decided.TakesDown() || observed.IsLive || observed.Now.Sub(c.Memories.Of(key).PodsAsOf) < certainFor {
@@ -45,8 +45,8 @@ func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed 
 	return observed, c.makePlan(*observed), nil
 }
 
-// gather collects the objects for a decision. It returns nil if the PodManager is gone, and also if the caches do not show all own
-// writes yet; then it returns when to requeue the key.
+// gather collects the objects for a decision. It returns nil if the PodManager is gone. It also returns nil if the caches do not show all of
+// the controller's own writes yet; then it returns when to requeue the key, too.
 func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
 	logger := klog.FromContext(ctx)
 	scope := c.Scopes.Of(key.Namespace)
@@ -57,7 +57,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	if err != nil {
 		return nil, requeue.LookAgain{}, err
 	}
-	// Ask for the resourceVersions of the stores before reading the stores: what is read is at least that new.
+	// Get the resourceVersions of the stores before reading the stores, so that what is read is at least that new.
 	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
 	memory := c.Memories.Of(key)
 	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
@@ -75,7 +75,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
 }
 
-// withRelabelled adds pods that the PodManager controls and that are not in the cache, because they have lost the label.
+// withRelabelled adds pods that the PodManager controls but that are not in the cache, because they have lost the label.
 func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observed, relabelled []*corev1.Pod) *plan.Observed {
 	if observed == nil {
 		return nil
@@ -100,8 +100,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		return nil, nil
 	}
 	if manager.DeletionTimestamp != nil && slices.Contains(manager.Finalizers, v1.Finalizer) {
-		// One cache may be behind the other: pods that the user wants to keep may still seem to be controlled by the
-		// PodManager.
+		// One cache may be behind the other: the PodManager may still seem to control pods that the user wants to keep.
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	manager = c.Memories.Of(key).WithWholeStatus(manager)
@@ -116,7 +115,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 	}
 	hasCurrent := func(r *appsv1.ControllerRevision) bool { return r.Name == manager.Status.CurrentRevision }
 	if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil && !slices.ContainsFunc(observed.Revisions, hasCurrent) {
-		// Without the current revision no rollback is possible. The revision cache may just be behind the PodManager cache, so read live.
+		// Without the current revision, a rollback is impossible. The revision cache may just be behind the PodManager cache, so read live.
 		return c.gatherLive(ctx, scope, key, now)
 	}
 	return observed, nil
@@ -136,7 +135,7 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// newObserved is an observation of the PodManager and of what is remembered about it, still without pods and revisions.
+// newObserved returns an observation of the PodManager and of what is remembered about it, without pods and revisions.
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.Memories.Of(key)
 	return &plan.Observed{
@@ -145,8 +144,8 @@ func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, n
 	}
 }
 
-// gatherLive collects the same objects as gatherCached, by a live read. The caches have to catch up with the versions of these objects, and not
-// with those of the lists: a store in which nothing changes may take a minute to reach the latter.
+// gatherLive collects the same objects as gatherCached, by a live read. The caches have to catch up with the resourceVersions of these
+// objects, not with those of the lists: a store in which nothing changes may take a minute to reach a list's resourceVersion.
 func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
 	metrics.LiveReads.Inc()
 	manager, err := c.Scopes.Live(ctx, c.PodManagers, key)
@@ -184,7 +183,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	return observed, nil
 }
 
-// newest is the highest resourceVersion of some objects; empty if there are none.
+// newest returns the highest resourceVersion of some objects. It is empty if there are none.
 func newest[T metav1.Object](objects []T) (version string) {
 	for _, object := range objects {
 		if consistency.IsNewer(object.GetResourceVersion(), version) {
@@ -194,7 +193,7 @@ func newest[T metav1.Object](objects []T) (version string) {
 	return version
 }
 
-// goneFrom are the pods that the cache shows and that a live read has not found.
+// goneFrom returns the pods that the cache shows but that a live read did not find.
 func goneFrom(scope source.Scope, manager *v1.PodManager, observed *plan.Observed) map[types.UID]bool {
 	cached, gone := scope.PodsOf(manager), map[types.UID]bool{}
 	for _, pod := range slices.Concat(cached.Own, cached.Orphans) {
@@ -206,8 +205,8 @@ func goneFrom(scope source.Scope, manager *v1.PodManager, observed *plan.Observe
 	return gone
 }
 
-// resolveUnsettled reads live the pods whose fate is unknown: the answer to their create was lost, or they left the cache without a
-// deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
+// resolveUnsettled does a live read of the pods whose fate is unknown: the response to their create was lost, or they left the cache without
+// a deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
 func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
 	names := c.Tracker.Unsettled(key)
 	results := executor.InParallel(len(names), func(i int) executor.PodResult {
@@ -234,7 +233,7 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 	return relabelled, nil
 }
 
-// recheckTakenNames reads live the pods that have taken names, when their recheck is due, and drops names that are free again.
+// recheckTakenNames does a live read of the pods that use taken names, if a recheck is due, and drops names that are free again.
 func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName, now time.Time) error {
 	memory := c.Memories.Of(key)
 	for name, taken := range memory.Taken {
@@ -254,7 +253,7 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 	return nil
 }
 
-// forget drops everything that is kept for the key of a deleted PodManager.
+// forget drops everything that is kept for a deleted PodManager.
 func (c *Controller) forget(key cache.ObjectName) {
 	c.Tracker.Forget(key)
 	c.Memories.Forget(key)

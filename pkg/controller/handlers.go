@@ -20,8 +20,8 @@ import (
 )
 
 // follow adds the event handlers of a scope once all its caches have synced, because no sync may read half-filled caches. The informers then
-// send an add event for each cached object. It removes the handlers when ctx is done: with shards, the informers may go on for other
-// controllers. Pods without our label are not in the cache: findRelabelled finds them.
+// send an add event for each cached object. follow removes the handlers when ctx is done: with sharding, the informers may keep running for
+// other controllers. Pods without our label are not in the cache: findRelabelled finds them.
 func (c *Controller) follow(ctx context.Context, scope source.Scope) {
 	if !cache.WaitFor(ctx, "", scope.SyncedCheckers()...) {
 		return
@@ -38,14 +38,14 @@ func (c *Controller) follow(ctx context.Context, scope source.Scope) {
 	<-ctx.Done()
 }
 
-// followed is an informer, and what its events cause.
+// followed is an informer with the handler for its events.
 type followed struct {
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandler
 }
 
-// followed are the informers of a scope with their handlers, which drop events that cannot change the plan. PodManagers come last: they enqueue
-// the first keys, and no pod event may be missed from then on.
+// followed returns the informers of a scope with their handlers, which drop events that cannot change the plan. PodManagers come last: they
+// enqueue the first keys, and from then on no pod event may be missed.
 func (c *Controller) followed(ctx context.Context, scope source.Scope) (all []followed) {
 	pods := cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(obj any, isInInitialList bool) {
@@ -74,7 +74,7 @@ func (c *Controller) followed(ctx context.Context, scope source.Scope) (all []fo
 	return append(all, followed{scope.PodManagers.Informer(), managers})
 }
 
-// lastKnown is a deleted object as it was last seen.
+// lastKnown returns a deleted object as it was last seen.
 func lastKnown(obj any) metav1.Object {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
@@ -92,11 +92,11 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	c.agenda.Add(key, t, delay)
 }
 
-// backlogDelay is how long PodManagers that need nothing, as it seems, wait when the controller starts: workers that are busy with them
-// would keep those that need something from being found.
+// backlogDelay is how long PodManagers that seem to need nothing wait when the controller starts. Otherwise workers that are busy with them
+// would delay the discovery of PodManagers that need work.
 const backlogDelay = 200 * time.Millisecond
 
-// initialTrigger makes PodManagers whose pods are not as desired come first when the controller starts.
+// initialTrigger gives priority to PodManagers whose pods are not as desired when the controller starts.
 func (c *Controller) initialTrigger(manager *v1.PodManager) (t queue.Trigger, delay time.Duration) {
 	if status.IsUnfinished(manager, c.Scopes.Of(manager.Namespace).PodsOf(manager).Own) {
 		return queue.TriggerUnfinished, 0
@@ -108,22 +108,22 @@ func (c *Controller) managerUpdated(old, manager *v1.PodManager) {
 	key := cache.MetaObjectToName(manager)
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
-		// A resync, which somebody has turned on with -resync.
+		// A resync, which is on only if -resync is set.
 		c.agenda.Add(key, queue.TriggerResync, 0)
 	case old.UID != manager.UID:
 		c.agenda.Add(key, queue.TriggerManagerAdded, 0)
 	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
-		// The controller never writes these: a user has, and may be waiting.
+		// The controller never writes these: a user has changed them, and may be waiting.
 		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
 	default:
 		c.agenda.Add(key, queue.TriggerStatusChanged, 0)
 	}
 }
 
-// countRollout counts the rollout that a change of the status ends, if there is one. The status is the memory: each change of it is seen once,
-// by the controller that is at work, even if the answer to the write was lost. What is missed: an end that is written while no controller is at
-// work, or is about to stop.
+// countRollout counts a rollout if this change of the status ends one. Counting status changes makes sure that each end is counted once, by
+// the active controller, even if the response to the status write was lost. It misses an end that is written while no controller is active,
+// or just before the controller stops.
 func (c *Controller) countRollout(ctx context.Context, old, manager *v1.PodManager) {
 	end := status.EndBetween(manager, &old.Status, &manager.Status)
 	if key := cache.MetaObjectToName(manager); end != nil && old.UID == manager.UID && c.shard.Has(key) {
@@ -141,8 +141,8 @@ func (c *Controller) podAdded(pod *corev1.Pod) {
 	}
 }
 
-// enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued later, so that one sync serves many pod
-// events.
+// enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued with a delay, so that one sync handles many
+// pod events.
 func (c *Controller) enqueueForPod(owner *v1.PodManager, t queue.Trigger) {
 	c.agenda.Add(cache.MetaObjectToName(owner), t, requeue.BatchPeriod(owner))
 }
@@ -166,8 +166,8 @@ func (c *Controller) podUpdated(old, pod *corev1.Pod) {
 	}
 }
 
-// podDeleted handles pods that have left the cache: they are gone, or somebody has removed our label. A pod without a deletionTimestamp
-// may be either: the next sync reads it live.
+// podDeleted handles a pod that has left the cache: it is gone, or another client has removed our label. If it has no deletionTimestamp, it
+// may be either, and the next sync reads it live.
 func (c *Controller) podDeleted(pod *corev1.Pod) {
 	owner := c.managerOf(pod)
 	if owner == nil {
@@ -179,15 +179,15 @@ func (c *Controller) podDeleted(pod *corev1.Pod) {
 	c.enqueueForPod(owner, queue.TriggerPodDeleted)
 }
 
-// revisionChanged enqueues the PodManager, whose sync stores a revision again that is in use.
+// revisionChanged enqueues the PodManager of a revision. If the revision is in use, the sync stores it again.
 func (c *Controller) revisionChanged(obj any) {
 	if owner := c.managerOf(lastKnown(obj)); owner != nil {
 		c.agenda.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
 	}
 }
 
-// managerOf is the PodManager that controls a pod or revision: the one in the cache with the name and the UID of the controllerRef. It is
-// nil for an object of a deleted PodManager of the same name.
+// managerOf returns the PodManager that controls a pod or revision: the one in the cache with the name and the UID of the controllerRef. It
+// returns nil for an object of a deleted PodManager with the same name.
 func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	ref := source.ControllerOf(object)
 	if ref == nil {
@@ -200,8 +200,8 @@ func (c *Controller) managerOf(object metav1.Object) *v1.PodManager {
 	return manager
 }
 
-// isRelevant tells whether an update of a pod can change the plan or the status. Many updates by kubelets cannot: source.Trim keeps only what
-// pkg/plan reads.
+// isRelevant reports whether an update of a pod can change the plan or the status. Many updates by kubelets cannot, because source.Trim keeps
+// only what pkg/plan reads.
 func isRelevant(old, pod *corev1.Pod) bool {
 	return !equality.Semantic.DeepEqual(old.Labels, pod.Labels) ||
 		!equality.Semantic.DeepEqual(old.OwnerReferences, pod.OwnerReferences) ||

@@ -25,7 +25,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// noHistory is a metadata client that shows no object, and cannot tell what was before: the fake API servers have no versions to compare.
+// noHistory is a metadata client that shows no objects and has no history: the fake API servers have no versions to compare.
 type noHistory struct{ metadata.Getter }
 
 func (n noHistory) Resource(schema.GroupVersionResource) metadata.Getter { return n }
@@ -38,17 +38,17 @@ func (noHistory) List(_ context.Context, options metav1.ListOptions) (*metav1.Pa
 	return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "9999999"}}, nil
 }
 
-// listsFirst is a client of PodManagers whose watches cannot begin with a list.
+// listsFirst is a client of PodManagers whose watches cannot start with a list.
 type listsFirst struct{ managersv1.AppsV1Interface }
 
 func (listsFirst) IsWatchListSemanticsUnSupported() bool { return true }
 
-// fakeClients are the clients of a controller under test.
+// fakeClients returns the clients of a controller under test.
 func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
 	return source.Clients{Kube: kube, PodManagers: listsFirst{managers.AppsV1()}, Events: kube, Statuses: managers.AppsV1(), Metadata: noHistory{}}
 }
 
-// A PodManager that makes the controller panic does not keep it from syncing the others.
+// A PodManager that makes the controller panic does not keep it from syncing others.
 func TestPanicIsIsolated(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, cancel := context.WithCancel(ctx)

@@ -15,11 +15,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// findRelabelled finds, once, the pods that somebody has relabelled while no controller ran. Until it has ended, createPod finds such a
-// pod by its name when it creates a replacement.
+// findRelabelled finds, once, the pods that another client relabelled while no controller was running. Until it is done, createPod finds such
+// a pod by its name when it creates a replacement.
 func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: time.Minute}
-	const atOnce = false // the first syncs need the API server more
+	const atOnce = false // the first syncs need the API server more urgently
 	_ = backoff.DelayFunc().Until(ctx, atOnce, false, func(ctx context.Context) (bool, error) {
 		pods, err := scope.Relabelled(ctx, c.Metadata)
 		if err != nil && ctx.Err() == nil {
@@ -32,7 +32,7 @@ func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 	})
 }
 
-// enqueueForRelabelled enqueues the PodManager, if it is one of ours, that controls a pod without our label.
+// enqueueForRelabelled enqueues the PodManager that controls a pod without our label, if the PodManager is one of ours.
 func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
 	owner := c.managerOf(pod)
 	if owner == nil {
@@ -44,17 +44,18 @@ func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
 	}
 }
 
-// handOverPeriod is how often a shard looks for pods that belong to another. They are rare: it takes a user who changes the label.
+// handOverPeriod is how often a shard looks for pods that belong to another shard. Such pods are rare: they exist only if a user changes the
+// label.
 const handOverPeriod = 5 * time.Second
 
 // handOver gives pods with the label of this shard to the shard of their PodManager, until ctx is done. A user may have changed the label
-// while the other shard had no holder: then only this shard sees the pod.
+// while the other shard had no holder. Then only this shard sees the pod.
 func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		var err error
 		pods := scope.Misplaced()
 		for _, pod := range pods[:min(len(pods), plan.MaxPerSync)] {
-			// One that is refused does not hold up the others.
+			// If one pod is refused, the others are still handed over.
 			err = errors.Join(err, c.executor.HandOver(ctx, pod))
 		}
 		if err != nil && ctx.Err() == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
-// counted is how many rollouts have completed so far, and their seconds.
+// counted returns how many rollouts have completed so far, and how many seconds they took.
 func counted(t *testing.T) (rollouts, seconds float64) {
 	t.Helper()
 	metrics.Register()
@@ -39,10 +39,10 @@ func counted(t *testing.T) (rollouts, seconds float64) {
 	return rollouts, seconds
 }
 
-// A rollout is counted when the status tells of its end, whether the answer to the write has come or not; and not again by a later status, by
-// a standby, by the next leader, or for another PodManager of the same name.
+// A rollout is counted when the status shows its end, whether or not the response to the write has arrived. It is not counted again by a
+// later status, by a standby, by the next leader, or for another PodManager with the same name.
 func TestRolloutIsCountedOnce(t *testing.T) {
-	started := metav1.NewTime(time.Date(1999, 12, 31, 23, 58, 30, 0, time.UTC)) // 90 s before time begins in synctest
+	started := metav1.NewTime(time.Date(1999, 12, 31, 23, 58, 30, 0, time.UTC)) // 90 s before the start of synctest's fake time
 	rolling := v1.PodManagerStatus{UpdateRevision: "two", CurrentRevision: "one", Rollout: &v1.RolloutStatus{Revision: "two", StartedAt: &started}}
 	completed := v1.PodManagerStatus{UpdateRevision: "two", CurrentRevision: "two"}
 	later := completed

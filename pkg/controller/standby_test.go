@@ -21,7 +21,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// withStandby gives a test a controller whose caches are filled with these PodManagers, and whose workers do not run.
+// withStandby gives a test a controller whose caches are filled with these PodManagers but whose workers do not run.
 func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope)) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
@@ -47,7 +47,7 @@ func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.C
 	})
 }
 
-// A standby fills its caches but adds no handlers: without workers, keys would only pile up in its workqueue.
+// A standby fills its caches but adds no handlers. Without workers, keys would only pile up in its workqueue.
 func TestStandbyQueuesNothing(t *testing.T) {
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 	withStandby(t, []runtime.Object{manager}, func(ctx context.Context, t *testing.T, c *Controller, scope source.Scope) {
@@ -63,7 +63,7 @@ func TestStandbyQueuesNothing(t *testing.T) {
 	})
 }
 
-// A controller that starts first looks for the PodManagers that need something.
+// A controller that starts looks at the PodManagers that need work first.
 func TestStartBeginsWithTheUnfinished(t *testing.T) {
 	managerOf := func(name string, replicas int32) runtime.Object {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: v1.PodManagerSpec{Replicas: ptr.To(replicas)}}

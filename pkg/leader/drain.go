@@ -9,8 +9,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
-// drainTimeout, releaseTimeout and the shutdownTimeout of pkg/serve together have to fit into the Deployment's terminationGracePeriodSeconds
-// of 30. drainTimeout is longer than the controller's own syncDrainTimeout of 20 s, after which syncs are cancelled.
+// drainTimeout, releaseTimeout and pkg/serve's shutdownTimeout together have to fit into the Deployment's terminationGracePeriodSeconds of
+// 30. drainTimeout is longer than the controller's syncDrainTimeout of 20 s, after which syncs are cancelled.
 const (
 	drainTimeout   = 25 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -22,7 +22,7 @@ var (
 	errNotDrained = fmt.Errorf("the workers did not finish within %v", drainTimeout)
 )
 
-// MustExit tells whether work may still be running after this error, so that the process has to end at once.
+// MustExit reports whether work may still be running after this error. If so, the process has to exit at once.
 func MustExit(err error) bool {
 	return errors.Is(err, errLeaseLost) || errors.Is(err, errNotDrained)
 }
@@ -30,7 +30,7 @@ func MustExit(err error) bool {
 // Work runs until its context is done, then drains and returns.
 type Work func(context.Context) error
 
-// RunAndDrain runs work, and gives it drainTimeout to return after ctx is done.
+// RunAndDrain runs work. After ctx is done, it gives work drainTimeout to return.
 func RunAndDrain(ctx context.Context, work Work) error {
 	done := make(chan error, 1)
 	go func() {

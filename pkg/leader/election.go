@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 )
 
-// Config says which Lease to hold, and for how long.
+// Config is the Lease to hold and the timing of its renewals.
 type Config struct {
 	Namespace     string
 	Name          string
@@ -35,11 +35,11 @@ type Election struct {
 	// leading receives a context once this process leads; the context is done when the lock is lost.
 	leading chan context.Context
 
-	// outlivesLoss tells that the process goes on without the lock: the work is stopped, and Run returns when it has stopped.
+	// outlivesLoss means that the process goes on if it loses the lock: Run stops the work, and returns when the work has stopped.
 	outlivesLoss bool
 }
 
-// NewLock is the lock of this process on the Lease.
+// NewLock returns this process's lock on the Lease.
 func NewLock(client coordinationclient.LeasesGetter, lease Config) (resourcelock.Interface, error) {
 	identity, err := newIdentity()
 	if err != nil {
@@ -56,7 +56,8 @@ func newLock(client coordinationclient.LeasesGetter, lease Config, identity stri
 	}
 }
 
-// newIdentity is the name of this process: the host name is for people. Without the UUID, two processes on one host could both lead.
+// newIdentity returns a unique name for this process. The host name is for people. Without the UUID, two processes on one host could both
+// lead.
 func newIdentity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -65,19 +66,19 @@ func newIdentity() (string, error) {
 	return host + "_" + string(uuid.NewUUID()), nil
 }
 
-// New makes this process a candidate that has not stood for election yet.
+// New returns a candidate for the lock. The candidate stands for election when Run is called.
 func New(ctx context.Context, inner resourcelock.Interface, lease Config) (*Election, error) {
 	logger := klog.FromContext(ctx)
 	lock := &timedLock{Interface: inner}
 	e := &Election{lock: lock, lease: lease, leading: make(chan context.Context, 1)}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name:          lease.Name, // of the leader_election_* metrics
+		Name:          lease.Name, // labels the leader_election_* metrics
 		Lock:          lock,
 		LeaseDuration: lease.Duration,
 		RenewDeadline: lease.RenewDeadline,
 		RetryPeriod:   lease.RetryPeriod,
-		// client-go would release the lease before it reports that a renewal failed: the workers would go on for up to
-		// another renew deadline, into the next leader's term. Run releases the lease instead, after the workers have drained.
+		// If a renewal fails, client-go would release the lease before it reports the failure. The workers would go on for up to another
+		// renew deadline, into the next leader's term. Run releases the lease instead, after the workers have drained.
 		ReleaseOnCancel: false,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) { e.leading <- ctx },
@@ -97,7 +98,7 @@ func New(ctx context.Context, inner resourcelock.Interface, lease Config) (*Elec
 }
 
 // Run stands for election and, once elected, runs work until ctx is done. It renews the lock while the work drains, and releases it only
-// then: no worker of this process runs during the next leader's term.
+// after that: no worker of this process runs during the next leader's term.
 func (e *Election) Run(ctx context.Context, work Work) error {
 	logger := klog.FromContext(ctx)
 	electionCtx, stopElection := context.WithCancel(context.WithoutCancel(ctx))
@@ -126,7 +127,7 @@ func (e *Election) Run(ctx context.Context, work Work) error {
 }
 
 // lead runs work until ctx is done or the lock is lost. If the lock is lost, lead stops the workers with ErrStopNow. It waits for them only
-// if the process is to go on: otherwise the process ends at once, which stops them for certain before the next leader's term.
+// if the process outlives the loss. Otherwise the process exits at once, which is certain to stop them before the next leader's term.
 func (e *Election) lead(ctx, leading context.Context, work Work) error {
 	workCtx, stopWork := context.WithCancelCause(whileHeld(ctx, e.isHeld))
 	defer stopWork(controller.ErrStopNow)
@@ -147,17 +148,18 @@ func (e *Election) lead(ctx, leading context.Context, work Work) error {
 	return errOutlived
 }
 
-// isHeld tells whether the work may write. It must not from the renew deadline on: the time from there to the end of the lease is for
-// requests that are still on their way.
+// isHeld reports whether the work may write. It may not from the renew deadline on: the time from then until the lease expires is for
+// requests in flight.
 func (e *Election) isHeld() bool { return e.lock.isHeld(e.lease.RenewDeadline) }
 
-// Check fails for a leader that has not renewed the lock for longer than the lease duration plus grace, never for a standby.
+// Check returns an error if this process leads and has not renewed the lock for longer than the lease duration plus grace. It never fails for
+// a standby.
 func (e *Election) Check(grace time.Duration) error {
 	return e.elector.Check(grace)
 }
 
-// release releases the lock, so that a standby takes over at once instead of after the lease duration. If it fails, the lease expires. A
-// conflict is no failure: a renewal that was on its way when the election ended may still be carried out.
+// release releases the lock, so that a standby takes over at once instead of after the lease duration. If that fails, the lease expires. A
+// conflict is retried, because a renewal that was in flight when the election ended may still be applied.
 func (e *Election) release(ctx context.Context) {
 	if !e.lock.mayBeHeld() {
 		return
@@ -167,7 +169,7 @@ func (e *Election) release(ctx context.Context) {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "lease", e.lock.Describe())
 	isOurs := true
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
-		record, _, err := e.lock.Get(ctx) // also gets the resourceVersion, so that Update cannot release another holder's lock
+		record, _, err := e.lock.Get(ctx) // also reads the resourceVersion, so that Update cannot release another holder's lock
 		if isOurs = err != nil || record.HolderIdentity == e.lock.Identity(); err != nil || !isOurs {
 			return err
 		}

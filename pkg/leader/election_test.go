@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 )
 
-// testWork is work that drains for a given time.
+// testWork is work that takes a given time to drain.
 type testWork struct {
 	drain            time.Duration
 	started, stopped time.Time // stopped is when its context was done
@@ -89,7 +89,7 @@ func TestDrainBeforeRelease(t *testing.T) {
 	})
 }
 
-// The API server cannot be reached, neither to renew nor to release.
+// The API server is unreachable: the lease can be neither renewed nor released.
 func TestLeaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
@@ -161,7 +161,7 @@ func TestStandbyStops(t *testing.T) {
 	})
 }
 
-// Another replica has taken the lease by force, and this one is stopped before it could notice.
+// Another replica takes the lease by force, and this one is stopped before it notices.
 func TestNoReleaseOfAnothersLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
@@ -197,7 +197,7 @@ func TestWorkFails(t *testing.T) {
 	})
 }
 
-// A candidate that is stopped while it takes the Lease does not know that it holds it, and releases it all the same.
+// A candidate that is stopped while it acquires the Lease does not know that it holds it, but releases it all the same.
 func TestReleaseAfterLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)
@@ -220,7 +220,7 @@ func TestReleaseAfterLostAnswer(t *testing.T) {
 	})
 }
 
-// A renewal that was on its way when the leader stopped is carried out just before the release, which is then repeated.
+// A renewal that was in flight when the leader stopped is applied just before the release. The release is then retried.
 func TestReleaseAfterLateRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)

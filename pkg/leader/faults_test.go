@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Replicas come, go and are cut off at random: no two ever work on one shard, and afterwards the division is even, and stays as it is.
+// Replicas join, leave and are cut off at random. No two replicas ever work on the same shard. Afterwards the shards are evenly distributed
+// and do not move any more.
 func TestGroupUnderFaults(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -20,36 +20,37 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// Group shares the shards among replicas: each holds the Leases of some shards, and works on those alone.
+// Group distributes the shards among replicas: each replica holds the Leases of some shards, and works on those shards only.
 //
-// Only the Lease of a shard decides who may act. All replicas see who holds which, and shard.View.Next says from that which to take, to give
-// up and to ask for. A replica asks for a shard by a label on its Lease. The Lease of a single leader is held by all replicas of the group
-// together, so that neither a single leader nor a group with another number of shards is at work at the same time.
+// Only the Lease of a shard decides which replica may act on it. All replicas observe the Leases, and shard.View.Next computes from them
+// which shards to take, to give up and to ask for. A replica asks for a shard by setting a label on its Lease. All replicas of the group
+// together hold the Lease that a single leader would hold, so that neither a single leader nor a group with another number of shards works at
+// the same time.
 type Group struct {
 	config   Config
 	count    int
 	identity string
 	version  string
-	order    []int // in which this replica looks at shards
+	order    []int // in which this replica considers the shards
 	work     func(shard.Shard) Work
 	client   coordinationclient.LeasesGetter
 	watches  coordinationclient.LeasesGetter
 	observer *observer
 
 	mu       sync.Mutex
-	together *Election // for the Lease of the group
+	together *Election // holds the Lease of the group
 	terms    map[shard.Shard]*term
-	running  sync.WaitGroup // of the terms
-	// failed receives the error that ends the process: workers that did not stop.
+	running  sync.WaitGroup // waits for the terms
+	// failed receives an error that has to end the process: workers did not stop.
 	failed chan error
 }
 
-// term is a shard that this replica holds, or is about to.
+// term is a shard that this replica holds or is acquiring.
 type term struct {
 	stop context.CancelFunc
-	// stopping is when giving up the shard began; zero if it is to be held.
+	// stopping is when this replica began to give up the shard. It is zero while the replica keeps the shard.
 	stopping time.Time
-	// to is the replica that has asked for the shard and gets it; empty if none has.
+	// to is the replica that asked for the shard and will get it; empty if none has.
 	to        string
 	isWorking bool
 }
@@ -62,20 +63,20 @@ func (t *term) giveUp(to string) {
 }
 
 const (
-	// reviewInterval is how often the Leases are looked at without an event.
+	// reviewInterval is the longest time between two reviews of the Leases. An event triggers a review sooner.
 	reviewInterval = 500 * time.Millisecond
-	// termRetry is how long a replica stays away from a shard that it has lost, or could not work on.
+	// termRetry is how long a replica waits before it retries a shard that it has lost or could not work on.
 	termRetry = time.Second
 
-	// labelWantedBy, on the Lease of a shard, is the replica that asks for it. The holder removes it when it next renews the Lease, unless it
-	// gives the shard up.
+	// labelWantedBy, on the Lease of a shard, names the replica that asks for the shard. The holder clears the label when it next renews the
+	// Lease, unless it gives the shard up.
 	labelWantedBy = v1.GroupName + "/wanted-by"
-	// labelVersion, on the Lease of a shard, is the version of its holder.
+	// labelVersion, on the Lease of a shard, is its holder's version.
 	labelVersion = v1.GroupName + "/version"
 )
 
-// NewGroup makes this process a replica of the group. watches has no timeout, which would end the watch of the Leases. version tells
-// replicas of different versions of a Deployment apart.
+// NewGroup makes this process a replica of the group. watches must not have a timeout, which would end the watch on the Leases. version tells
+// replicas from different revisions of the controller's Deployment apart.
 func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, count int, version string, work func(shard.Shard) Work) (*Group, error) {
 	identity, err := newIdentity()
 	if err != nil {
@@ -89,25 +90,25 @@ func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, co
 	}, nil
 }
 
-// diceFor are random numbers that follow from the identity of a replica, and are others for each: replicas do not all try to take the same shard, and
-// do not renew their Leases at the same moments.
+// diceFor returns a random number generator that is seeded with the identity of a replica. Because each replica gets different numbers,
+// replicas do not all try to take the same shard, and do not all renew their Leases at the same moments.
 func diceFor(identity, purpose string) *rand.Rand {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(identity + purpose))
 	return rand.New(rand.NewPCG(sum.Sum64(), 0))
 }
 
-// groupIdentity is the holder of the Lease of a single leader while there is a group.
+// groupIdentity is the holder of the single leader's Lease while a group works.
 func (g *Group) groupIdentity() string { return fmt.Sprintf("%d shards", g.count) }
 
 func (g *Group) leaseOf(part shard.Shard) string {
 	return fmt.Sprintf("%s-shard-%v", g.config.Name, part)
 }
 
-// replicaOf is what a label calls a replica, since it has no room for the identity: the UUID alone.
+// replicaOf returns the UUID of an identity. It names the replica in labels, whose values are too short for the whole identity.
 func replicaOf(identity string) string { return identity[strings.LastIndexByte(identity, '_')+1:] }
 
-// Run takes part in the group until ctx is done. Then it drains and releases all its shards.
+// Run takes part in the group until ctx is done. Then it drains and releases all shards that this replica holds.
 func (g *Group) Run(ctx context.Context) error {
 	observing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -139,7 +140,7 @@ func (g *Group) Run(ctx context.Context) error {
 	}
 }
 
-// share takes and gives up shards until ctx is done. Then it gives up all.
+// share takes and gives up shards until ctx is done. Then it gives up all of them.
 func (g *Group) share(ctx context.Context) error {
 	leftovers := time.NewTicker(g.config.Duration)
 	defer leftovers.Stop()
@@ -158,7 +159,7 @@ func (g *Group) share(ctx context.Context) error {
 	}
 }
 
-// review takes, gives up and asks for shards. It returns when to look again at the latest.
+// review takes, gives up and asks for shards. It returns the longest time to wait before the next review.
 func (g *Group) review(ctx context.Context, began time.Time) time.Duration {
 	g.mu.Lock()
 	view := g.view(time.Now(), began)
@@ -183,7 +184,7 @@ func (g *Group) review(ctx context.Context, began time.Time) time.Duration {
 	return min(step.Wait, reviewInterval)
 }
 
-// view is what this replica knows of all shards, which is more about its own than the observed Leases tell.
+// view returns what this replica knows about all shards. It knows more about its own shards than the observed Leases show.
 func (g *Group) view(now, began time.Time) shard.View {
 	view := shard.View{Replica: replicaOf(g.identity), Version: g.version, Order: g.order, Leases: make([]shard.Lease, g.count)}
 	for i, part := range shard.All(g.count) {
@@ -194,7 +195,7 @@ func (g *Group) view(now, began time.Time) shard.View {
 		}
 		switch t, found := g.terms[part]; {
 		case !found && known.Holder == view.Replica:
-			known.Holder = g.identity // which counts as another replica: its release is not seen yet, or has failed
+			known.Holder = g.identity // which counts as another replica: our release has not been observed yet, or has failed
 		case !found:
 			known.Free = min(now.Sub(lease.freeAt()), now.Sub(began))
 		case !t.stopping.IsZero():
@@ -202,14 +203,15 @@ func (g *Group) view(now, began time.Time) shard.View {
 		case t.isWorking || known.Holder == "":
 			known.Holder, known.Version = view.Replica, g.version
 			if lease.isFree(now) {
-				known.WantedBy = "" // it was asked of an earlier holder
+				known.WantedBy = "" // an earlier holder was asked for it
 			}
 		}
 	}
 	return view
 }
 
-// ask asks the holder of a shard for it. If the holder renews the Lease at this moment, that is a conflict, and the next review asks again.
+// ask asks the holder of a shard to give it up. If the holder renews the Lease at the same time, the update conflicts, and the next review
+// asks again.
 func (g *Group) ask(ctx context.Context, part shard.Shard) {
 	lease := g.observer.get(g.leaseOf(part))
 	wanted := lease.DeepCopy()
@@ -222,7 +224,7 @@ func (g *Group) ask(ctx context.Context, part shard.Shard) {
 	g.observer.saw(written)
 }
 
-// start stands for the Lease of a shard, and works on the shard once it is held.
+// start stands for election on the Lease of a shard, and works on the shard while it holds the Lease.
 func (g *Group) start(ctx context.Context, part shard.Shard) {
 	ctx, stop := context.WithCancel(ctx)
 	t := &term{stop: stop}
@@ -234,7 +236,7 @@ func (g *Group) start(ctx context.Context, part shard.Shard) {
 			g.failed <- err
 		} else if err != nil {
 			klog.FromContext(ctx).Error(err, "Shard is not held any more", "shard", part)
-			select { // not again and again, if the cause stays
+			select { // no tight loop if the cause persists
 			case <-time.After(termRetry):
 			case <-ctx.Done():
 			}
@@ -249,9 +251,9 @@ func (g *Group) start(ctx context.Context, part shard.Shard) {
 	})
 }
 
-// hold runs the work of a shard while its Lease is held.
+// hold runs the work of a shard while this replica holds its Lease.
 func (g *Group) hold(ctx context.Context, t *term, part shard.Shard) error {
-	// Those that took their shards at the same moment would otherwise renew them at the same moment for ever.
+	// Without jitter, shards that were taken at the same moment would be renewed at the same moments forever.
 	config := g.config
 	config.Name = g.leaseOf(part)
 	config.RetryPeriod += time.Duration(diceFor(g.identity, config.Name).Float64() * float64(config.RetryPeriod) / 5)
@@ -285,7 +287,7 @@ func (g *Group) setWorking(t *term, isWorking bool) {
 	t.isWorking = isWorking
 }
 
-// stopAll gives up all shards.
+// stopAll gives up all shards and waits until their work has stopped.
 func (g *Group) stopAll() error {
 	g.mu.Lock()
 	for _, t := range g.terms {
@@ -301,7 +303,8 @@ func (g *Group) stopAll() error {
 	}
 }
 
-// OtherHolder is who holds the Lease of the group instead of it: a single leader, or a group with another number of shards.
+// OtherHolder returns who holds the Lease of the group instead of the group: a single leader, or a group with another number of shards. It is
+// empty if the group holds the Lease.
 func (g *Group) OtherHolder() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -311,7 +314,7 @@ func (g *Group) OtherHolder() string {
 	return g.together.elector.GetLeader()
 }
 
-// Held are the shards that this replica works on, in order.
+// Held returns the shards that this replica works on, in order.
 func (g *Group) Held() []shard.Shard {
 	g.mu.Lock()
 	defer g.mu.Unlock()

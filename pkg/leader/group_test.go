@@ -20,19 +20,19 @@ import (
 
 const testShards = 16
 
-// crew is all replicas of a test, with what they did.
+// crew has all replicas of a test, and records what they did.
 type crew struct {
 	t      *testing.T
 	ctx    context.Context
 	server *testServer
 
 	mutex sync.Mutex
-	// writes has, for each shard, who may write.
+	// writers has, for each shard, the replica that may write.
 	writers map[int]string
 	terms   []termRecord
 }
 
-// termRecord is one time that a replica worked on a shard.
+// termRecord is one period in which a replica worked on a shard.
 type termRecord struct {
 	replica    string
 	shard      int
@@ -78,7 +78,7 @@ func (c *crew) start(name, version string, shards int) *replica {
 	return r
 }
 
-// work notes when a shard is worked on, and, every 100 ms, whether it may be written.
+// work records when a replica works on a shard and, every 100 ms, whether it may write.
 func (c *crew) work(ctx context.Context, r *replica, part shard.Shard) error {
 	c.mutex.Lock()
 	index := len(c.terms)
@@ -123,7 +123,7 @@ func (c *crew) watch() {
 	}
 }
 
-// loads are how many shards each replica works on, as text.
+// loads returns the number of shards that each replica works on, as text.
 func loads(replicas ...*replica) string {
 	var counts []string
 	for _, r := range replicas {
@@ -132,7 +132,7 @@ func loads(replicas ...*replica) string {
 	return strings.Join(counts, " ")
 }
 
-// began are the terms that began after a time.
+// began returns the terms that began after a time.
 func (c *crew) began(after time.Time) []termRecord {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -163,7 +163,7 @@ func TestGroupShares(t *testing.T) {
 	})
 }
 
-// A replica that stops gives its shards away within a second; the others keep working on theirs.
+// When a replica stops, the others take its shards within a second. They keep working on their own shards.
 func TestGroupMemberStops(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a, b, d := c.start("a", "", testShards), c.start("b", "", testShards), c.start("d", "", testShards)
@@ -190,8 +190,8 @@ func TestGroupMemberStops(t *testing.T) {
 	})
 }
 
-// The shards of a replica that is cut off are taken over soon after their Leases have run out, and it does not write any more by then. When
-// it comes back, it gets its share again.
+// When a replica is cut off, the others take its shards soon after their Leases have expired. By then, the replica no longer writes. When it
+// comes back, it gets its share again.
 func TestGroupMemberIsCutOff(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a, b, d := c.start("a", "", testShards), c.start("b", "", testShards), c.start("d", "", testShards)
@@ -242,7 +242,7 @@ func TestGroupRollingRestart(t *testing.T) {
 	})
 }
 
-// Replicas with another number of shards wait until the others have stopped.
+// Replicas with another number of shards wait until the first group has stopped.
 func TestGroupOfAnotherNumber(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a := c.start("a", "", testShards)
@@ -267,10 +267,10 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 	})
 }
 
-// A replica releases the Lease of the group only if no other one has renewed it for so long that none can count on it any more.
+// A replica releases the Lease of the group only if no other replica has renewed it for so long that none can rely on it any more.
 func TestGroupIsDissolvedByTheLast(t *testing.T) {
 	for name, test := range map[string]struct {
-		renewed time.Duration // before it stops; 0 for never
+		renewed time.Duration // how long before the stop another replica renews the Lease; 0 for never
 		want    string
 	}{"alone": {0, ""}, "a newcomer": {time.Nanosecond, "16 shards"}, "one that may be cut off": {8 * time.Second, "16 shards"}, "one that is gone": {15 * time.Second, ""}} {
 		t.Run(name, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestGroupIsDissolvedByTheLast(t *testing.T) {
 	}
 }
 
-// A single leader and a group are never at work at the same time.
+// A single leader and a group never work at the same time.
 func TestGroupAndLeader(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		client := c.server.client()
@@ -318,12 +318,12 @@ func TestGroupAndLeader(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		c.wantLoads("0", a)
-		time.Sleep(15 * time.Second) // the Lease has run out, and was seen to: an elector looks every 2 to 4.4 s
+		time.Sleep(15 * time.Second) // the Lease has expired, and the elector has noticed: it looks every 2 to 4.4 s
 		c.wantLoads("16", a)
 	})
 }
 
-// A replica whose shard somebody else has taken by force stops writing.
+// When another client takes the Lease of a shard by force, the replica stops writing.
 func TestShardTakenByForce(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a := c.start("a", "", 1)

@@ -10,14 +10,16 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// timedLock notes when its Lease was last renewed for certain.
+// timedLock records when this process last renewed its Lease.
 type timedLock struct {
 	resourcelock.Interface
 
 	mu sync.Mutex
-	// renewed is when the last request that renewed the Lease was sent, by wall clock and monotonic clock; zero if the Lease is not held.
+	// renewed is when the last successful renewal was sent, by wall clock and monotonic clock. It is zero if this process does not hold the
+	// Lease.
 	renewed time.Time
-	// wasWanted tells that a request was sent to hold the Lease. It may have been carried out even if there was no answer.
+	// wasWanted means that this process has sent a request to acquire the Lease. The API server may have applied it even if no response came
+	// back.
 	wasWanted bool
 }
 
@@ -41,7 +43,7 @@ func (l *timedLock) write(ctx context.Context, record resourcelock.LeaderElectio
 	request func(context.Context, resourcelock.LeaderElectionRecord) error) error {
 	sent := time.Now()
 	if record.HolderIdentity != l.Identity() {
-		sent = time.Time{} // a release: nothing may be written any more, whatever the answer is
+		sent = time.Time{} // a release: nothing may be written any more, whatever the response
 		l.note(sent)
 	} else {
 		l.mu.Lock()
@@ -61,28 +63,30 @@ func (l *timedLock) note(renewed time.Time) {
 	l.renewed = renewed
 }
 
-// mayBeHeld tells whether the Lease may be held, known or not.
+// mayBeHeld reports whether this process may hold the Lease, even if it does not know that it does.
 func (l *timedLock) mayBeHeld() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.wasWanted
 }
 
-// isHeld tells whether the Lease was renewed less than limit ago.
+// isHeld reports whether this process renewed the Lease less than limit ago.
 func (l *timedLock) isHeld(limit time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return isWithin(limit, l.renewed, time.Now())
 }
 
-// isWithin goes by both clocks: the monotonic clock stands still while a machine sleeps, and the wall clock can be set back.
+// isWithin reports whether less than limit has passed since a time, by both clocks: the monotonic clock stands still while the machine
+// sleeps, and the wall clock can be set back.
 func isWithin(limit time.Duration, since, now time.Time) bool {
 	return !since.IsZero() && now.Sub(since) < limit && now.Round(0).Sub(since.Round(0)) < limit
 }
 
 type heldKey struct{}
 
-// whileHeld returns a context whose requests may write only while isHeld returns true, and while they might with ctx.
+// whileHeld returns a context whose requests may write only while isHeld returns true. If ctx was made by whileHeld, its condition applies,
+// too.
 func whileHeld(ctx context.Context, isHeld func() bool) context.Context {
 	outer, isGuarded := ctx.Value(heldKey{}).(func() bool)
 	return context.WithValue(ctx, heldKey{}, func() bool { return isHeld() && (!isGuarded || outer()) })
@@ -90,8 +94,8 @@ func whileHeld(ctx context.Context, isHeld func() bool) context.Context {
 
 var errNotHeld = errors.New("nothing is written: the Lease is not held any more, and another replica may be at work")
 
-// GuardWrites sends the writes of the work that an Election runs only while its Lease is held. A process that was stopped and goes on
-// finds out before it writes, not when it next renews the Lease.
+// GuardWrites rejects the writes of an Election's work while its Lease is not held. A process that was suspended and resumes finds out before
+// it writes, not when it next renews the Lease.
 func GuardWrites(next http.RoundTripper) http.RoundTripper {
 	return guard{next}
 }
@@ -102,12 +106,12 @@ func (g guard) RoundTrip(request *http.Request) (*http.Response, error) {
 	isHeld, isGuarded := request.Context().Value(heldKey{}).(func() bool)
 	if isGuarded && request.Method != http.MethodGet && !isHeld() {
 		if request.Body != nil {
-			_ = request.Body.Close() // as RoundTrip has to
+			_ = request.Body.Close() // a RoundTripper has to close the body
 		}
 		return nil, errNotHeld
 	}
 	return g.next.RoundTrip(request)
 }
 
-// WrappedRoundTripper lets client-go find the transport below.
+// WrappedRoundTripper lets client-go find the underlying transport.
 func (g guard) WrappedRoundTripper() http.RoundTripper { return g.next }

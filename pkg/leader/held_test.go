@@ -21,7 +21,7 @@ func TestIsWithin(t *testing.T) {
 		"a moment before the limit":        {now.Add(-9 * time.Second), true},
 		"at the limit":                     {now.Add(-10 * time.Second), false},
 		"long ago by the wall clock alone": {now.Round(0).Add(-time.Hour), false},
-		"in the future, as after a step backwards": {now.Round(0).Add(time.Hour), true}, // the monotonic clock still tells
+		"in the future, as after a step backwards": {now.Round(0).Add(time.Hour), true}, // a real renewal also has a monotonic reading
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -10,12 +10,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// A replica that starts while the Lease of a dead one is still there does not leave the shards that it is given to the dead one.
+// A replica that joins while the Lease of a dead replica still exists takes its share of the shards at once. It does not leave them to the
+// dead replica.
 func TestGroupMemberJoinsAfterADeath(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a, b := c.start("a", "", testShards), c.start("b", "", testShards)
 		time.Sleep(time.Minute)
-		b.client.setCut(true) // for ever
+		b.client.setCut(true) // forever
 		time.Sleep(20 * time.Second)
 		c.wantLoads("16", a)
 		joined := time.Now()
@@ -35,7 +36,7 @@ func TestGroupMemberJoinsAfterADeath(t *testing.T) {
 	})
 }
 
-// A Lease that a user deletes is still its holder's.
+// If a user deletes the Lease of a shard, its holder keeps the shard.
 func TestLeaseOfShardIsDeleted(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a, b := c.start("a", "", testShards), c.start("b", "", testShards)
@@ -54,7 +55,8 @@ func TestLeaseOfShardIsDeleted(t *testing.T) {
 	})
 }
 
-// Dead replicas have left a shard, and another dead one had asked for it. The replica that is about to take it does not give it to the dead.
+// The last holder of a shard is dead, and so is another replica that had asked for it. The replica that is about to take the shard does not
+// give it up to the dead one.
 func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a := c.start("a", "", testShards)
@@ -74,7 +76,7 @@ func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 	})
 }
 
-// Older versions had a Lease for each replica. Those of replicas that have died are removed, and those that are renewed stay.
+// Older versions had a Lease for each replica. Leases of dead replicas are removed; Leases that are still renewed stay.
 func TestLeasesOfOlderVersions(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		client := c.server.client()

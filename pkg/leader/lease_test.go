@@ -30,16 +30,16 @@ func (l *testLease) get() leaseState {
 	return l.leaseState
 }
 
-// testLock is the lock of one candidate for the lease.
+// testLock is one candidate's lock on the lease.
 type testLock struct {
 	*testLease
 	identity string
 	seen     int
 	// cut makes each request hang until its deadline, like a network that drops packets.
 	cut bool
-	// loses makes each write wait for its deadline after it was carried out: the answer is lost.
+	// loses makes each write hang until its deadline after it was applied: the response is lost.
 	loses bool
-	// late makes a renewal, which was on its way before, arrive just before the release.
+	// late makes a renewal that was in flight arrive just before the release.
 	late bool
 }
 

@@ -22,13 +22,13 @@ import (
 
 var leaseResource = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
-// testServer has Leases as an API server has them: with resourceVersions, preconditions and watches.
+// testServer stores Leases like an API server, with resourceVersions, conflicts and watches.
 type testServer struct {
 	mutex   sync.Mutex
 	version int
 	leases  map[string]*coordinationv1.Lease
 	clients []*testClient
-	// history has the last changes, one for each version: a watch resumes where a list, or another watch, has ended.
+	// history has the latest changes, one for each version. A watch resumes where a list, or another watch, has ended.
 	history []watch.Event
 }
 
@@ -37,10 +37,10 @@ func heldBy(identity string) coordinationv1.LeaseSpec {
 	return coordinationv1.LeaseSpec{HolderIdentity: &identity, LeaseDurationSeconds: ptr.To[int32](14), AcquireTime: &now, RenewTime: &now}
 }
 
-// maxHistory is less than the 100 events that a watch can take at once.
+// maxHistory is less than the 100 events that a fake watch can buffer.
 const maxHistory = 50
 
-// client is the connection of one replica.
+// client returns the client of one replica.
 func (s *testServer) client() *testClient {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -49,7 +49,7 @@ func (s *testServer) client() *testClient {
 	return c
 }
 
-// change gives the Lease the next version, and tells it to all watches.
+// change gives the Lease the next resourceVersion, and sends an event to all watches.
 func (s *testServer) change(event watch.EventType, lease *coordinationv1.Lease) {
 	s.version++
 	lease.ResourceVersion = strconv.Itoa(s.version)
@@ -74,12 +74,12 @@ func (s *testServer) holders() map[string]string {
 	return all
 }
 
-// testClient implements the part of the clients that a Group uses.
+// testClient implements the part of the Lease client that a Group uses.
 type testClient struct {
 	coordinationclient.LeaseInterface
 	server  *testServer
 	watches map[*watch.RaceFreeFakeWatcher]bool
-	// cut makes requests hang until their deadline, and watches stand still.
+	// cut makes requests hang until their deadline, and stalls watches.
 	cut bool
 }
 
@@ -89,7 +89,7 @@ func (c *testClient) setCut(cut bool) {
 	c.server.mutex.Lock()
 	defer c.server.mutex.Unlock()
 	c.cut = cut
-	if !cut { // the connection breaks, and informers list anew
+	if !cut { // the connection breaks, and informers list again
 		for w := range c.watches {
 			w.Stop()
 		}
@@ -97,14 +97,14 @@ func (c *testClient) setCut(cut bool) {
 	}
 }
 
-// request waits a moment, as a network does, and locks the server.
+// request waits a moment, like a network, and locks the server.
 func (c *testClient) request(ctx context.Context) (unlock func(), err error) {
 	time.Sleep(5 * time.Millisecond)
 	c.server.mutex.Lock()
 	cut := c.cut
 	c.server.mutex.Unlock()
 	if cut {
-		timeout, cancel := context.WithTimeout(ctx, 5*time.Second) // that of the client
+		timeout, cancel := context.WithTimeout(ctx, 5*time.Second) // the client's timeout
 		defer cancel()
 		<-timeout.Done()
 		return nil, errors.New("cut off")
@@ -204,7 +204,7 @@ func (c *testClient) Watch(ctx context.Context, options metav1.ListOptions) (wat
 	}
 	defer unlock()
 	if options.SendInitialEvents != nil {
-		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil) // as an older API server
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil) // like an older API server
 	}
 	seen, err := strconv.Atoi(options.ResourceVersion)
 	missed := c.server.version - seen

@@ -10,12 +10,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// observedLock is the lock on the Lease of a shard. It lets client-go take a Lease at once that this replica has seen run out. client-go by
-// itself would wait for another LeaseDuration, because it looks at the Lease only from now on.
+// observedLock is the lock on the Lease of a shard. If this replica has seen the Lease expire, client-go acquires it at once. By itself,
+// client-go would wait for another LeaseDuration, because it does not know how long the Lease has not been renewed.
 type observedLock struct {
 	*resourcelock.LeaseLock
 	observer *observer
-	// labels are what the holder tells the other replicas.
+	// labels returns the labels by which the holder informs the other replicas.
 	labels func() map[string]string
 }
 
@@ -24,7 +24,7 @@ func (l observedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionReco
 	if err != nil {
 		return record, raw, err
 	}
-	// The observed Lease may be old, as after a watch that stood still: it counts only if it is still the same.
+	// The observation may be stale, for example after a watch has stalled. It counts only if the Lease has not changed since.
 	known := l.observer.get(l.LeaseMeta.Name)
 	if known.isFree(time.Now()) && apiequality.Semantic.DeepEqual(resourcelock.LeaseSpecToLeaderElectionRecord(&known.Spec), record) {
 		record.HolderIdentity = ""
@@ -42,13 +42,13 @@ func (l observedLock) Update(ctx context.Context, record resourcelock.LeaderElec
 	return l.LeaseLock.Update(ctx, record)
 }
 
-// sharedLock is the lock on the Lease of a group, which all replicas hold together under one identity. Each renews it, so that a replica
-// that is alone releases it, and any other one leaves it to the rest.
+// sharedLock is the lock on the Lease of a group. All replicas hold it together under one identity, and each of them renews it. A replica
+// that stops releases it only if no other replica renews it.
 type sharedLock struct {
 	*resourcelock.LeaseLock
-	// limit is how long a replica counts on the Lease after it has renewed it.
+	// limit is how long a replica relies on the Lease after it has renewed it.
 	limit time.Duration
-	// renewed is this replica's last renewal, as the Lease tells it; others is when it last saw a renewal that was not its own.
+	// renewed is this replica's last renewal, as recorded in the Lease. others is when this replica last saw a renewal by another replica.
 	renewed, others time.Time
 }
 
@@ -69,7 +69,7 @@ func (l *sharedLock) Update(ctx context.Context, record resourcelock.LeaderElect
 	}
 	err := l.LeaseLock.Update(ctx, record)
 	if apierrors.IsConflict(err) && !isRelease {
-		// Another replica has most likely renewed it since.
+		// Another replica has most likely renewed the Lease in the meantime.
 		if current, _, getErr := l.Get(ctx); getErr == nil && current.HolderIdentity == l.Identity() {
 			err = l.LeaseLock.Update(ctx, record)
 		}

@@ -18,8 +18,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// observer watches the Leases of all replicas. It notes by its own clock when each of them was last renewed: the clocks of other machines
-// tell nothing.
+// observer watches the Leases of all replicas. It records by its own clock when each Lease was last renewed, because the clocks of other
+// machines may differ.
 type observer struct {
 	// changed receives a value after a change.
 	changed chan struct{}
@@ -29,18 +29,18 @@ type observer struct {
 	leases map[string]observation
 }
 
-// observation is a Lease, and when it was first seen with this holder and this renewal.
+// observation is a Lease, and when it was first seen with this holder and this renewal time.
 type observation struct {
 	coordinationv1.Lease
 	seen time.Time
 }
 
-// newObserver makes an observer of a group whose Leases last for that long.
+// newObserver returns an observer for a group. longest is the duration of the group's Leases.
 func newObserver(longest time.Duration) *observer {
 	return &observer{changed: make(chan struct{}, 1), longest: longest, leases: map[string]observation{}}
 }
 
-// start watches until ctx is done. The channel is closed once all Leases have been seen.
+// start watches Leases until ctx is done. The returned channel is closed once all existing Leases have been seen.
 func (o *observer) start(ctx context.Context, client coordinationclient.LeaseInterface) <-chan struct{} {
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: &cache.ListWatch{
@@ -60,7 +60,7 @@ func (o *observer) start(ctx context.Context, client coordinationclient.LeaseInt
 	return informer.HasSyncedChecker().Done()
 }
 
-// saw notes a Lease. A replica that asks for a shard writes its Lease, too, which does not renew it.
+// saw records a Lease. A replica that asks for a shard also writes the Lease of the shard, but that does not renew it.
 func (o *observer) saw(lease *coordinationv1.Lease) {
 	o.mu.Lock()
 	seen := time.Now()
@@ -72,8 +72,8 @@ func (o *observer) saw(lease *coordinationv1.Lease) {
 	o.notify()
 }
 
-// deleted notes that a Lease is gone. It runs out all the same, because its holder may be at work, and will create it again; but after longest at
-// the latest, even if it was held for an hour: a replica of this group renews its Leases within that.
+// deleted records that a Lease was deleted. The Lease still has to expire, because its holder may be working and will create it again. It
+// expires after longest at the latest, even if its duration was an hour: a replica of this group renews its Leases within that time.
 func (o *observer) deleted(obj any) {
 	key, err := cache.DeletionHandlingObjectToName(obj)
 	if err != nil {
@@ -92,18 +92,19 @@ func (o *observer) deleted(obj any) {
 func (o *observer) notify() {
 	select {
 	case o.changed <- struct{}{}:
-	default: // a notice is already waiting
+	default: // a notification is already pending
 	}
 }
 
-// get returns an empty observation if there is no such Lease.
+// get returns the observation of a Lease. It is empty if there is no such Lease.
 func (o *observer) get(name string) observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.leases[name]
 }
 
-// removeLeftovers deletes Leases that no replica needs: of shards of another number, and of replicas, which older versions had.
+// removeLeftovers deletes expired Leases that no replica needs: Leases of shards from another number of shards, and Leases of replicas, which
+// older versions created.
 func (o *observer) removeLeftovers(ctx context.Context, client coordinationclient.LeaseInterface, prefix string, count int) {
 	o.mu.Lock()
 	leases := maps.Clone(o.leases)
@@ -124,7 +125,7 @@ func (o *observer) removeLeftovers(ctx context.Context, client coordinationclien
 
 func (o observation) holder() string { return ptr.Deref(o.Spec.HolderIdentity, "") }
 
-// freeAt is when the Lease was released, or when it runs out.
+// freeAt returns when the Lease was released, or when it expires.
 func (o observation) freeAt() time.Time {
 	if o.holder() == "" {
 		return o.seen

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// A Lease that a replica has seen run out is free, but not if its holder has renewed it since, which a watch that stands still does not show.
+// A Lease that a replica has seen expire is free, unless its holder has renewed it since. A stalled watch does not show such a renewal.
 func TestObservedLock(t *testing.T) {
 	for name, test := range map[string]struct {
 		renewed bool
@@ -47,7 +47,8 @@ func TestObservedLock(t *testing.T) {
 	}
 }
 
-// A Lease that is deleted runs out within the time of the group, however long it was held for: an administrator may take it from its holder.
+// A deleted Lease expires within the lease duration of the group, whatever its own duration was, so that an administrator can take it from
+// its holder.
 func TestDeletedLeaseRunsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := newObserver(14 * time.Second)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// When the API server was away for so long that all Leases have run out, the replicas share the work again.
+// After an API server outage in which all Leases have expired, the replicas share the work again.
 func TestGroupAfterAnOutage(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		all := []*replica{c.start("a", "", testShards), c.start("b", "", testShards)}
@@ -24,7 +24,7 @@ func TestGroupAfterAnOutage(t *testing.T) {
 	})
 }
 
-// The same for a replica that is alone.
+// The same holds for a single replica.
 func TestOnlyMemberAfterAnOutage(t *testing.T) {
 	withCrew(t, func(t *testing.T, c *crew) {
 		a := c.start("a", "", testShards)

@@ -112,7 +112,7 @@ func TestAlwaysFailing(t *testing.T) {
 			o.Pods = without(o.Pods, deletion.Pod)
 		}
 		for _, creation := range plan.Create {
-			// The pod fails within the second; only its creation tells when.
+			// The pod fails within the second. Its status has no times, so the failure is dated by the pod's creation.
 			p := NewPod(o.Manager, creation)
 			p.CreationTimestamp = metav1.NewTime(o.Now)
 			p.Status.Phase = corev1.PodFailed

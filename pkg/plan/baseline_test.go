@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// between is the release between the good one, with the image nginx, and the new one.
+// between is the release between the current one, with the image nginx, and the new one.
 var between = OfImage("v1.5")
 
 // withBetween stores the release in between.
@@ -34,8 +34,8 @@ func made(plan Plan) map[string]int {
 	return count
 }
 
-// What runs is left alone, whether it is good or not: lost pods of the old side are made from the newest revision that runs there and has
-// not failed; only if none is left, and in a rollback, from the current one.
+// Running pods are left alone, whether their revision is good or not. Missing pods of the old side are created from the newest revision that runs
+// there and has not failed. They are created from the current revision only if no such pod is left, or in a rollback.
 func TestWhatRunsIsLeftAlone(t *testing.T) {
 	one := Limits("0", "1")
 	failed := func(o *Observed) { o.Revisions[2].Annotations = map[string]string{v1.AnnotationFailed: "true"} }
@@ -109,7 +109,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Where pods may only be updated in place, a pod too many is the one that cannot be: not a pod that is as it should be.
+// With InPlaceOnly, a surplus pod that cannot be updated in place is deleted before a pod that is already up to date.
 func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = "unknown" }
 	o := RollingOut(Next(2, Limits("0", "1"), InPlace(v1.InPlaceOnly, 0)), Pod(0, V2), Pod(1, V2), Pod(2, stranger))
@@ -118,8 +118,8 @@ func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	}
 }
 
-// A first release that serves is the one to return to if it is superseded before its bake time is over, by one that crashes. No pod of it
-// goes before the status says so.
+// If a first release serves, and is superseded before its bake time is over by a release that crashes, a rollback returns to the first one. None of
+// its pods is deleted before the status names it as the current revision.
 func TestFirstReleaseIsSuperseded(t *testing.T) {
 	for _, strategy := range []v1.UpdateStrategyType{v1.RollingUpdateStrategy, v1.RecreateStrategy} {
 		young := ReadyFor(time.Second)
@@ -147,8 +147,8 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 	}
 }
 
-// A failure is the revision's: neither a scale-down nor who deletes failing pods ends a halt, and a loop that deletes them does not keep a
-// revision from being rolled back.
+// Failures belong to the revision. Neither a scale-down nor the deletion of failing pods ends a halt, and a client that keeps deleting failing pods
+// does not prevent the rollback.
 func TestFailuresAreThoseOfTheRevision(t *testing.T) {
 	failing := func(ago time.Duration, more ...func(*v1.FailingPod)) func(*v1.PodManager) {
 		return func(m *v1.PodManager) {
@@ -213,7 +213,7 @@ func TestReplacementEndsAHalt(t *testing.T) {
 	}
 }
 
-// A status that is lost takes no verdict with it: the revisions carry the marks.
+// If the status is lost, no verdict is lost with it: the revisions carry the marks.
 func TestVerdictsSurviveTheStatus(t *testing.T) {
 	good := func(ago time.Duration) map[string]string {
 		return map[string]string{v1.AnnotationGood: Now.Add(-ago).UTC().Format(time.RFC3339)}

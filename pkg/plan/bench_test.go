@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// What a decision costs: its inputs are all in memory, so this is what a sync adds to its requests.
-// hack/bench runs it too, and holds the steady state of 1000 pods to a millisecond.
+// BenchmarkMake measures the cost of a decision. All inputs are in memory, so this is the CPU time that a sync spends besides its requests.
+// hack/bench runs it too, and requires at most a millisecond for the steady state of 1000 pods.
 func BenchmarkMake(b *testing.B) {
 	situations := []struct {
 		name    string
@@ -39,7 +39,7 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
-// BenchmarkStatus is the other half of a sync.
+// BenchmarkStatus measures the other half of a sync.
 func BenchmarkStatus(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {
@@ -52,19 +52,19 @@ func BenchmarkStatus(b *testing.B) {
 	}
 }
 
-// steady has all desired pods, ready and updated.
+// steady returns an observation with all desired pods, ready and updated.
 func steady(count int) Observed {
 	return indexed(Observe(Manager(int32(count)), servingPods(count)...))
 }
 
-// fromNothing is a PodManager that was just created.
+// fromNothing returns the observation of a new PodManager, which has no pods yet.
 func fromNothing(count int) Observed {
 	o := indexed(Observe(Manager(int32(count))))
 	o.Manager.Status.CurrentRevision = ""
 	return o
 }
 
-// halfRolledOut is in the middle of a rolling update: half of the pods are updated and ready.
+// halfRolledOut returns an observation in the middle of a rolling update: half of the pods are updated and ready.
 func halfRolledOut(count int) Observed {
 	pods := servingPods(count)
 	for _, p := range pods[:count/2] {
@@ -74,7 +74,7 @@ func halfRolledOut(count int) Observed {
 	return indexed(RollingOut(Manager(int32(count), Image("v2")), pods...))
 }
 
-// halfUpdatedInPlace is in the middle of an update in place: half of the pods are updated and ready again.
+// halfUpdatedInPlace returns an observation in the middle of an update in place: half of the pods are updated and ready again.
 func halfUpdatedInPlace(count int) Observed {
 	m := Manager(int32(count), Image("v2"), InPlace(v1.InPlaceIfPossible, 0))
 	from, to := RevisionFor(Manager(0)), RevisionFor(m)
@@ -82,7 +82,7 @@ func halfUpdatedInPlace(count int) Observed {
 	for _, p := range pods[:count/2] {
 		patch, err := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: from, To: to}.Patch(m, Now.Add(-time.Minute))
 		if err != nil {
-			panic(err) // a mistake in this file
+			panic(err) // a bug in this file
 		}
 		ApplyPatch(p, patch)
 		Runs("v2", "id-2", 1)(p)
@@ -98,7 +98,7 @@ func servingPods(count int) []*corev1.Pod {
 	return pods
 }
 
-// indexed looks pods up by name as the informer's store does. The other tests search a list.
+// indexed looks up pods by name like the informer's store. The other tests search a list.
 func indexed(o Observed) Observed {
 	byName := make(map[string]*corev1.Pod, len(o.Pods))
 	for _, p := range o.Pods {

@@ -23,7 +23,7 @@ func stopped(reason, message string) func(*corev1.Pod) {
 	}
 }
 
-// target gives a pod the condition DisruptionTarget.
+// target adds the condition DisruptionTarget to a pod.
 func target(status corev1.ConditionStatus) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -32,7 +32,7 @@ func target(status corev1.ConditionStatus) func(*corev1.Pod) {
 	}
 }
 
-// evicted makes a pod fail because its node is short of memory.
+// evicted makes a pod fail because its node is low on memory.
 func evicted(p *corev1.Pod) {
 	stopped("Evicted", "low on memory")(p)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{

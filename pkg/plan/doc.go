@@ -1,8 +1,8 @@
-// Package plan decides what one sync does. The packages below it decide one subject each.
+// Package plan decides what one sync does. Each package below it decides one subject.
 //
-// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted, holdback.go takes
-// requests in backoff out of a plan, ownership.go says which pods to adopt and which leftovers to delete, indices.go which indices and
-// names are free, and pod.go what a new pod looks like.
+// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted. holdback.go removes requests in
+// backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete. indices.go decides which indices and names are free,
+// and pod.go builds a new pod.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions
@@ -11,7 +11,7 @@
 //	inplace    updating a pod without replacing it
 //	health     availability, diagnosis and backoff of one pod
 //	rollout    which pods to delete, update and create, within which budget
-//	status     what the status tells: counts and conditions
+//	status     what the status reports: counts and conditions
 //
 // Everything here is a pure function of the observed objects and the time: no clients, no logging, no clock.
 package plan

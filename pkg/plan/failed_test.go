@@ -11,7 +11,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// A revision that has failed is marked in the history, until it proves itself or is tried again.
+// A failed revision is marked in the history until it becomes good or is rolled out again.
 func TestFailedRevisionIsMarked(t *testing.T) {
 	rolledBack := func(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
 	failing := func(ago time.Duration) func(*v1.PodManager) {

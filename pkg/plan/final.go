@@ -11,9 +11,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// needsFinalizer tells whether the controller has work to do before the PodManager is gone: pods terminate at a limited pace, or their
-// readiness gates may be closed, which nobody else opens. Without the finalizer the garbage collector does all the work, and a deletion
-// never hangs because no controller runs.
+// needsFinalizer reports whether the controller has work to do before the PodManager is gone: it limits the pace at which pods terminate, or it has
+// to open closed readiness gates, which no other client does. Without the finalizer, the garbage collector does all the work, and a deletion never
+// hangs because no controller is running.
 func needsFinalizer(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
 }
@@ -22,16 +22,15 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 	return slices.Contains(manager.Finalizers, name)
 }
 
-// makeFinal plans for a PodManager that is being deleted. Without our finalizer the garbage collector does all the work. The observed
-// PodManager has to be read live: a cached one may not show yet that the user wants to orphan the pods.
+// makeFinal plans for a PodManager that is being deleted. Without our finalizer, the garbage collector does all the work. The observed PodManager
+// has to be read live: a cached one may not show yet that the user wants to orphan the pods.
 func makeFinal(o Observed) Plan {
 	if !hasFinalizer(o.Manager, v1.Finalizer) {
 		return Plan{}
 	}
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
-	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may have done both by
-	// now.
+	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may already have done both.
 	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
 	if isOrphaned {
 		opens = slices.Concat(active, o.Orphans)
@@ -42,7 +41,7 @@ func makeFinal(o Observed) Plan {
 		}
 	}
 	switch {
-	case len(plan.Update) > 0: // first the gates: nobody opens them once the PodManager is gone
+	case len(plan.Update) > 0: // gates come first: no other client opens them once the PodManager is gone
 	case isOrphaned, !o.Manager.PacesScaleDown():
 		plan.RemoveFinalizer = true
 	default:

@@ -22,8 +22,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// A status may come from an older version or from somebody's hand, as may a pod's annotations and a stored revision. Whatever they say, a
-// plan keeps within maxSurge and maxUnavailable, and the status that follows from it comes to rest.
+// An older version or another client may have written the status, a pod's annotations or a stored revision. Whatever they contain, a plan stays
+// within maxSurge and maxUnavailable, and the resulting status becomes stable.
 func FuzzMake(f *testing.F) {
 	current := RevisionFor(Manager(0)).Name
 	f.Add([]byte(`{"currentRevision":"`+current+`","updateRevision":"web-2","rollout":{"revision":"web-2","mostAvailable":1,"failing":[{"name":"web-1","uid":"uid-web-1","since":"2026-01-02T03:04:00Z"}]}}`),
@@ -33,7 +33,7 @@ func FuzzMake(f *testing.F) {
 		[]byte(`{"spec":{"containers":null}}`), "[]", "-1", uint64(0xfedcba9876543210))
 	f.Add([]byte(`{"conditions":[{"type":"Ready","status":"True"},{"type":"Stalled","status":"x"}],"rollout":{"mostAvailable":2147483647,"spentSeconds":2147483647,"since":"9999-01-01T00:00:00Z"}}`),
 		[]byte(`{}`), `{"refused":"no","retryAt":"2026-01-02T05:04:05Z"}`, "99999999999", uint64(0x5555aaaa5555aaaa))
-	// One of three pods has the new revision, and is not ready: the clock of the rollout runs, whatever it shows.
+	// One of three pods has the new revision and is not ready: the clock of the rollout runs, whatever value it starts from.
 	next := RevisionFor(Manager(0, Image("v2"))).Name
 	halfway := shapeWith([][2]uint64{{3, 5}, {2, 3}, {0, 4}, {1, 5}, {1, 5}, {0, 5}, {0, 3}, {0, 2}, {1, 3}, {1, 4}, {1, 2}, {3, 7}, {2, 3}, {1, 7}, {0, 3}, {0, 7}, {0, 3}, {0, 7}})
 	for _, clock := range []string{`"spentSeconds":-2147483648`, `"spentSeconds":2147483647,"since":"0001-01-01T00:00:00Z"`, `"since":"9999-01-01T00:00:00Z"`} {
@@ -61,12 +61,12 @@ func FuzzMake(f *testing.F) {
 	})
 }
 
-// shape is where the choices of a case come from.
+// shape supplies the choices of a fuzz case.
 type shape struct{ bits uint64 }
 
 func shapeOf(bits uint64) *shape { return &shape{bits} }
 
-// shapeWith makes these choices, each out of so many.
+// shapeWith returns the bits for these choices. Each choice is a value and the number of options.
 func shapeWith(choices [][2]uint64) (bits uint64) {
 	for _, choice := range slices.Backward(choices) {
 		bits = bits*choice[1] + choice[0]
@@ -99,7 +99,7 @@ func (s *shape) manager() *v1.PodManager {
 	return m
 }
 
-// pods are up to six, in states of the shape's choice; every second has the foreign texts in its annotations.
+// pods returns up to six pods in states that the shape chooses. Every second pod has the fuzzed texts in its annotations.
 func (s *shape) pods(record, text string) []*corev1.Pod {
 	states := []func(*corev1.Pod){func(*corev1.Pod) {}, NotReady, Terminating, Crashing, Phase(corev1.PodFailed), Gated(corev1.ConditionFalse, time.Minute), Marked}
 	var pods []*corev1.Pod
@@ -124,7 +124,7 @@ func (s *shape) pods(record, text string) []*corev1.Pod {
 	return pods
 }
 
-// checkPlan: the limits are those of the spec.
+// checkPlan checks that the plan stays within the limits of the spec.
 func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
 	m := o.Manager
@@ -165,7 +165,8 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 	}
 }
 
-// checkStatus: counts are those of the pods, no condition contradicts another, and the status says the same once it is written.
+// checkStatus checks that the counts match the pods, that no conditions contradict each other, and that the status does not change once it is
+// written.
 func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
 	report := status.Report{Manager: o.Manager, Plan: decided.ForStatus(), Pods: o.Pods, Now: o.Now}
@@ -201,7 +202,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Errorf("the status does not come to rest: %s", asJSON(settled))
 }
 
-// isOverdue tells whether the clock of a rollout has run for longer than it may.
+// isOverdue reports whether the clock of a rollout has run for longer than it may.
 func isOverdue(o plan.Observed, record *v1.RolloutStatus) bool {
 	return record.Since != nil && o.Now.Sub(record.Since.Time) > o.Manager.ProgressDeadline()
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// CreateHold is the key of the hold on creating pods of a revision.
+// CreateHold returns the key of the hold on creating pods of a revision.
 func CreateHold(revision *history.Revision) requeue.HoldKey {
 	return requeue.HoldKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
 }
 
-// holdOn is the hold on requests of a kind; false if there is none, or its backoff is over.
+// holdOn returns the hold on requests of a kind. It returns false if there is none, or if its backoff is over.
 func (o Observed) holdOn(key requeue.HoldKey) (requeue.Hold, bool) {
 	hold, found := o.Holds[key]
 	return hold, found && o.Now.Before(hold.Until)
 }
 
-// hold notes in the plan that requests are held back. A hold without a failure is not reported.
+// hold records in the plan that requests are held back. A hold without a failure is not reported.
 func (p *Plan) hold(o Observed, hold requeue.Hold) {
 	if p.Held == nil && hold.Failure != (requeue.Failure{}) {
 		p.Held = &hold.Failure
@@ -25,7 +25,7 @@ func (p *Plan) hold(o Observed, hold requeue.Hold) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.AgainHold))
 }
 
-// held reports whether requests of a kind, if there are any, are in backoff after a refusal, and notes it in the plan.
+// held reports whether requests of a kind are planned and in backoff after a refusal. If so, it records that in the plan.
 func (p *Plan) held(o Observed, key requeue.HoldKey, planned int) bool {
 	hold, found := o.holdOn(key)
 	if !found || planned == 0 {
@@ -35,18 +35,18 @@ func (p *Plan) held(o Observed, key requeue.HoldKey, planned int) bool {
 	return true
 }
 
-// holdBack takes requests in backoff after a refusal out of the plan, and all requests that depend on them. Creates have a hold for
-// each revision, see fill, and adoptions are left out before anything else is decided, see adopt.
+// holdBack removes requests in backoff after a refusal from the plan, along with all requests that depend on them. Creates have a hold for each
+// revision, see fill. Adoptions are left out before anything else is decided, see adopt.
 func (p *Plan) holdBack(o Observed) {
 	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.HoldFinalizer, 1) {
-		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, and can do without
+		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer
 	}
 	if p.held(o, requeue.HoldStore, len(p.Store)+len(p.AdoptRevisions)) {
-		// Without the stored revision it could not be told later which template a pod was created from.
+		// Without the stored revision, it would be unknown later which template a pod was created from.
 		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
 	}
 	if p.held(o, requeue.HoldRelease, len(p.Release)) {
-		// While a pod is not released, its replacement would be one pod too many.
+		// As long as a pod is not released, its replacement would be one pod too many.
 		p.Create = p.Create[:max(0, len(p.Create)-len(p.Release))]
 		p.Release = nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// freeIndices are the count lowest indices whose names no pod has.
+// freeIndices returns the count lowest indices whose names are not in use.
 func freeIndices(o Observed, count int) []int {
 	used := usedIndices(o)
 	free := make([]int, 0, max(0, count))
@@ -26,9 +26,9 @@ func freeIndices(o Observed, count int) []int {
 	return free
 }
 
-// othersPodNamed is the pod of this name if the PodManager does not control it. A pod that it controls and that is not among the observed
-// pods was created since they were listed. The name of such a pod counts as free: creating it again fails with AlreadyExists, while
-// another index would make one pod too many.
+// othersPodNamed returns the pod of this name, or nil if there is none or the PodManager controls it. A pod that the PodManager controls and that
+// is not among the observed pods was created after they were listed. Its name counts as free: creating the pod again fails with AlreadyExists,
+// while another index would add one pod too many.
 func othersPodNamed(o Observed, name string) *corev1.Pod {
 	pod := o.PodNamed(name)
 	if pod == nil || metav1.IsControlledBy(pod, o.Manager) {
@@ -37,11 +37,11 @@ func othersPodNamed(o Observed, name string) *corev1.Pod {
 	return pod
 }
 
-// foreignNames are the names that pods of somebody else have and that the PodManager had to skip, or will have to.
+// foreignNames returns the names that the PodManager had to skip, or will have to skip, because pods of other owners have them.
 func foreignNames(o Observed) []string {
 	used := usedIndices(o)
 	var foreign []string
-	// One sync creates at most MaxPerSync pods, while replicas may be any number.
+	// One sync creates at most MaxPerSync pods, while replicas is unlimited.
 	next := min(o.Manager.DesiredReplicas(), len(used)+MaxPerSync)
 	for index, ours := 0, 0; ours < max(len(used), next); index++ { // ours counts the names that we use or will use
 		if used[index] {
@@ -61,13 +61,13 @@ func foreignNames(o Observed) []string {
 	return foreign
 }
 
-// IsForeign tells whether a pod that is not ours and has one of our names is worth a warning. Terminating pods and pods that a
-// PodManager has created are not.
+// IsForeign reports whether a pod of another owner that has one of our names is worth a warning. Terminating pods and pods that a PodManager
+// created are not.
 func IsForeign(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Labels[v1.LabelRevision] == ""
 }
 
-// usedIndices are the indices of our own pods and of orphans, which may be adopted.
+// usedIndices returns the indices of our own pods and of orphans, which may be adopted.
 func usedIndices(o Observed) map[int]bool {
 	used := make(map[int]bool, len(o.Pods)+len(o.Orphans))
 	for _, pod := range slices.Concat(o.Pods, o.Orphans) {

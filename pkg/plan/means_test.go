@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// A controller that may patch neither pods/resize nor pods/status plans no such request: it replaces pods, or says why it does not.
+// A controller that may patch neither pods/resize nor pods/status plans no such request: it replaces pods, or reports why it does not.
 func TestPatchesOnly(t *testing.T) {
 	one := Limits("0", "1")
 	possible, only := InPlace(v1.InPlaceIfPossible, 0), InPlace(v1.InPlaceOnly, 0)
@@ -36,9 +36,9 @@ func TestPatchesOnly(t *testing.T) {
 	closed := Gated(corev1.ConditionFalse, time.Minute)
 	tests := map[string]struct {
 		observed Observed
-		// means is the same for a controller that may do all.
+		// want is the result for the limited controller, means the result for one that may do everything.
 		want, means string
-		// ready is in Ready's message.
+		// ready is part of the message of the Ready condition.
 		ready string
 	}{
 		"a resize":                            {resize(possible), "+2 new, -1", "Update 1", ""},
@@ -71,7 +71,7 @@ func TestPatchesOnly(t *testing.T) {
 	}
 }
 
-// Nobody would open the gate of a new pod, so that it has none.
+// A new pod gets no gate if the controller could not open it.
 func TestPatchesOnlyMakesNoGates(t *testing.T) {
 	for _, means := range []inplace.Means{{}, {PatchesOnly: true}} {
 		o := Observe(Manager(1, InPlace(v1.InPlaceIfPossible, 30)))

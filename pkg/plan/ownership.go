@@ -9,12 +9,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// leftoversAfter is how long the garbage collector has to delete what a PodManager of the same name has left behind.
+// leftoversAfter is how long the garbage collector has to delete what a deleted PodManager of the same name left behind.
 const leftoversAfter = 30 * time.Second
 
-// removeLeftovers deletes the pods and revisions of a PodManager that had the same name and is gone. The garbage collector does it as a
-// rule. But if its watch breaks between the deletion and the creation of the namesake, it takes the one for an update of the other, and
-// never learns that the owner is gone.
+// removeLeftovers deletes the pods and revisions of a deleted PodManager of the same name. Usually the garbage collector does that. But if its
+// watch breaks between the deletion of the old PodManager and the creation of the new one, it sees only an update, and never learns that the owner
+// is gone.
 func (p *Plan) removeLeftovers(o Observed) {
 	active, finished, _ := podstate.Split(o.Leftovers)
 	if len(active)+len(finished)+len(o.LeftoverRevisions) == 0 {
@@ -30,8 +30,8 @@ func (p *Plan) removeLeftovers(o Observed) {
 	p.Drop = append(p.Drop, o.LeftoverRevisions...)
 }
 
-// adopt plans to adopt orphans. Terminating and finished pods are not worth it: they do not count as replicas. While adoptions are held back,
-// orphans do not count either.
+// adopt plans to adopt orphans. Terminating and finished pods are not adopted, because they do not count as replicas. While adoptions are in
+// backoff, orphans do not count either.
 func (p *Plan) adopt(o Observed) {
 	p.Adopt, _, _ = podstate.Split(o.Orphans)
 	if p.held(o, requeue.HoldAdopt, len(p.Adopt)) {

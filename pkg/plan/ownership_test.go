@@ -15,8 +15,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// The garbage collector can miss that a PodManager is gone if another one gets its name at once. It is given some time, then the new
-// PodManager removes what is left.
+// The garbage collector can miss the deletion of a PodManager if another one with the same name is created at once. It gets some time, then the new
+// PodManager removes the leftovers.
 func TestLeftovers(t *testing.T) {
 	since := func(ago time.Duration) func(*v1.PodManager) {
 		return func(m *v1.PodManager) { m.CreationTimestamp = metav1.NewTime(Now.Add(-ago)) }

@@ -299,8 +299,8 @@ func recorded(name string) func(*v1.PodManager) {
 	}
 }
 
-// A failed pod of the new revision is replaced only when the status has a record of it: that is what its replacement inherits, and without it
-// the failure would count for nothing.
+// A failed pod of the new revision is replaced only when the status has a record of it. The replacement inherits the record; without it, the
+// failure would not count.
 func TestFailureIsRecordedFirst(t *testing.T) {
 	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
 	plan := Make(observed)

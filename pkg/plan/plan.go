@@ -17,39 +17,39 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// MaxPerSync is how many pods one sync creates, deletes or updates at the most, so that the controller writes the status of a huge
-// PodManager, and reads a changed spec, while it is still scaling up.
+// MaxPerSync is the maximum number of pods that one sync creates, deletes or updates. While a huge PodManager scales up, the controller can thus
+// write its status and notice a changed spec.
 const MaxPerSync = 500
 
-// Observed is all that Make bases its decisions on.
+// Observed is everything that Make bases its decisions on.
 type Observed struct {
 	Manager *v1.PodManager
 	// Pods are the pods whose controller is Manager, by UID.
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
-	// Leftovers and LeftoverRevisions are those of a PodManager that had the same name and is gone.
+	// Leftovers and LeftoverRevisions belong to a deleted PodManager of the same name.
 	Leftovers         []*corev1.Pod
 	LeftoverRevisions []*appsv1.ControllerRevision
 	// Revisions are the stored templates whose controller is Manager.
 	Revisions []*appsv1.ControllerRevision
 	// OrphanRevisions are stored templates that carry Manager's label and have no controller.
 	OrphanRevisions []*appsv1.ControllerRevision
-	// Remembered is Plan.Remember of the last plan, if this process made it.
+	// Remembered is Plan.Remember of the last plan, if this process made that plan.
 	Remembered []*history.Revision
-	// PodNamed returns the pod of this name from the informer's cache, whoever controls it; nil if there is none.
+	// PodNamed returns the pod of this name from the informer's cache, whatever its controller, or nil if there is none.
 	PodNamed func(name string) *corev1.Pod
-	// Taken are names of pods that the informers do not watch; true for a pod that is worth a warning, see IsForeign.
+	// Taken has the names of pods that the informers do not watch. The value is true for a pod that is worth a warning, see IsForeign.
 	Taken map[string]bool
 	// Holds are the backoffs of requests that the API server has refused.
 	Holds map[requeue.HoldKey]requeue.Hold
 	Means inplace.Means
 	Now   time.Time
-	// IsLive tells that all this was read from the API server, and not from the caches.
+	// IsLive is set if all of this was read from the API server, not from the caches.
 	IsLive bool
 }
 
-// Sources are where to find the revisions.
+// Sources returns where to find the revisions.
 func (o Observed) Sources() history.Sources {
 	return history.Sources{
 		Manager: o.Manager, Stored: o.Revisions, Orphans: o.OrphanRevisions, Remembered: o.Remembered, Pods: o.Pods, OrphanPods: o.Orphans,
@@ -58,17 +58,17 @@ func (o Observed) Sources() history.Sources {
 
 // Plan is what to do.
 type Plan struct {
-	// AddFinalizer comes before any pod is created: otherwise the PodManager could be deleted unnoticed.
+	// AddFinalizer comes before any pod is created: otherwise the PodManager could be deleted without the controller noticing.
 	AddFinalizer bool
 	// Revisions are the revisions that the plan is about. Store comes before any pod is created or updated.
 	Revisions history.Revisions
-	// Remember are revisions for the next plan: that of the spec's template, so that it need not be encoded again, and revisions of pods
+	// Remember are revisions for the next plan: the revision of the spec's template, so that it need not be encoded again, and revisions of pods
 	// that are not stored.
 	Remember []*history.Revision
 	// AdoptRevisions are orphaned revisions of a deleted PodManager of the same name.
 	AdoptRevisions []*appsv1.ControllerRevision
 	Store          []history.Store
-	// Mark are revisions that get, or lose, the mark of a good or a failed one.
+	// Mark are revisions that are to be marked as good or failed, or to lose such a mark.
 	Mark []*appsv1.ControllerRevision
 	// Drop are the revisions beyond revisionHistoryLimit.
 	Drop    []*appsv1.ControllerRevision
@@ -79,16 +79,16 @@ type Plan struct {
 	Update  []inplace.Update
 	// RemoveFinalizer ends the deletion of a PodManager, or removes a finalizer that is no longer needed.
 	RemoveFinalizer bool
-	// Held is the refusal that keeps requests out of this plan until its backoff is over.
+	// Held is the refusal that keeps requests out of this plan until the backoff is over.
 	Held *requeue.Failure
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
-	// Foreign are the names that the plan skips because pods of somebody else have them.
+	// Foreign are the names that the plan skips because pods of other owners have them.
 	Foreign []string
-	// Again is when to sync again without an event.
+	// Again is when to sync again if no event arrives.
 	Again requeue.LookAgain
 
-	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Means is that of Observed.
+	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Means is copied from Observed.
 	Assessed *rollout.State
 	Means    inplace.Means
 }
@@ -97,15 +97,15 @@ type Plan struct {
 type Creation struct {
 	Index    int
 	Revision *history.Revision
-	// Ungated tells that the pod gets no readiness gate, because the controller could not open it.
+	// Ungated is set if the pod gets no readiness gate, because the controller could not open it.
 	Ungated bool
-	// FailuresBefore is how many predecessors of the pod have failed in a row, DisruptionsBefore how many of them tell nothing about
-	// their revision, and Replaces is the last of them.
+	// FailuresBefore is how many predecessors of the pod have failed in a row. DisruptionsBefore is how many of these failures say nothing about
+	// their revision. Replaces is the last of these predecessors.
 	FailuresBefore, DisruptionsBefore int
 	Replaces                          *corev1.Pod
 }
 
-// Empty tells whether there is nothing to do.
+// Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool {
 	return !p.AddFinalizer && !p.RemoveFinalizer &&
 		len(p.Mark)+len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
@@ -119,28 +119,28 @@ func (p Plan) TouchesWhatExists() bool {
 	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update) > 0
 }
 
-// TakesDown reports whether the plan takes pods down that are ready, because it counts on others: what it knows of those has to be true.
+// TakesDown reports whether the plan takes down ready pods because other pods are available. What it knows about those has to be current.
 func (p Plan) TakesDown() bool {
 	return slices.ContainsFunc(p.Update, func(u inplace.Update) bool { return podstate.IsReady(u.Pod) && u.Step != inplace.StepOpen }) ||
 		slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why.IsRollout() })
 }
 
-// ActsOnPods tells whether the plan creates, updates or deletes active pods. Deleting finished pods, and leftovers of another PodManager,
-// does not count.
+// ActsOnPods reports whether the plan creates, updates or deletes active pods. Deleting finished pods or leftovers of another PodManager does not
+// count.
 func (p Plan) ActsOnPods() bool {
 	isActive := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover }
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
-// ForStatus is what the status tells about the plan.
+// ForStatus returns what the status reports about the plan.
 func (p Plan) ForStatus() status.Decided {
 	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, Means: p.Means, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
 }
 
-// manyCreates is how many pods a plan has to create for a new object to get its first status before they are created.
+// manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
 const manyCreates = 100
 
-// NeedsStatusFirst tells whether a plan will take so long that a new object should get a status before the plan is carried out.
+// NeedsStatusFirst reports whether carrying out the plan will take so long that a new object should get a status first.
 func (p Plan) NeedsStatusFirst(manager *v1.PodManager) bool {
 	return manager.Status.ObservedGeneration < 1 && len(p.Create) >= manyCreates
 }
@@ -201,7 +201,7 @@ func (p *Plan) bound(now time.Time) {
 	p.Update = p.Update[:min(len(p.Update), MaxPerSync)]
 }
 
-// fill plans to create missing pods of a revision, except for failed pods whose backoff is not over. It returns the failed pods that
+// fill plans to create missing pods of a revision, except replacements of failed pods whose backoff is not over. It returns the failed pods that
 // have no replacement yet, including those that this plan replaces: a planned create may still fail.
 func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries health.Retries) []health.Retry {
 	if missing <= 0 {

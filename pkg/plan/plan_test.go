@@ -19,7 +19,7 @@ import (
 // want is a plan with indices and names instead of objects.
 type want struct {
 	create       []int
-	failures     []int // before each created pod; nil for none
+	failures     []int // before each created pod; nil if there are none
 	remove       []string
 	why          rollout.Why
 	adopt        []string
@@ -245,7 +245,7 @@ func TestMake(t *testing.T) {
 // finalizing adds our finalizer.
 func finalizing(m *v1.PodManager) { m.Finalizers = append(m.Finalizers, v1.Finalizer) }
 
-// draining updates pods in place, after a grace period out of their Services.
+// draining enables updates in place with a grace period, during which pods are out of their Services.
 func draining(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: seconds}
@@ -263,7 +263,7 @@ func failedPodsKept(limit int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailedPodsHistoryLimit = &limit }
 }
 
-// taken gives names to pods of somebody else.
+// taken assigns names to pods of other owners.
 func taken(names ...string) func(*Observed) {
 	return func(o *Observed) {
 		ours := o.PodNamed

@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// NewPod is the pod to create.
+// NewPod returns the pod to create.
 func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	template := creation.Revision.Template().DeepCopy()
 	owner := metav1.NewControllerRef(manager, v1.GroupVersionKind)
@@ -25,7 +25,7 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		},
 		Spec: template.Spec,
 	}
-	// Only the controller and users set these on pods. The CRD refuses them in a template, but an older CRD may not.
+	// Only the controller and users set these on pods. The CRD rejects them in a template, but an older CRD may not.
 	for _, key := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
 		delete(pod.Annotations, key)
 	}

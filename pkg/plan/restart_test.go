@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// restartAt is spec.restartAt, in the time zone that the text has.
+// restartAt sets spec.restartAt, keeping the time zone of the text.
 func restartAt(text string) func(*v1.PodManager) {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestRestartAt(t *testing.T) {
 	if RevisionFor(Manager(1, restartAt(at))).Name != RevisionFor(Manager(1, whole, restartAt(at))).Name {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
 	}
-	// The template of a revision with restartAt can be put back without the field.
+	// The template of a revision with restartAt can be applied again without the field.
 	again := Manager(1, restartAt(at))
 	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = RevisionFor(again).Template(), "", nil
 	if RevisionFor(again).Name != RevisionFor(Manager(1, restartAt(at))).Name {

@@ -18,7 +18,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// versions are stored revisions with these images, numbered from 1.
+// versions returns stored revisions with these images, numbered from 1.
 func versions(images ...string) []*appsv1.ControllerRevision {
 	var list []*appsv1.ControllerRevision
 	for i, name := range images {
@@ -27,13 +27,13 @@ func versions(images ...string) []*appsv1.ControllerRevision {
 	return list
 }
 
-// whole replaces spec.image by the same template in full.
+// whole replaces spec.image by the equivalent full template.
 func whole(m *v1.PodManager) {
 	m.Spec.Template = history.Template(&m.Spec).DeepCopy()
 	m.Spec.Image = ""
 }
 
-// templateIn is the template that a revision is stored with.
+// templateIn returns the template that is stored in a revision.
 func templateIn(stored *appsv1.ControllerRevision) (template corev1.PodTemplateSpec, err error) {
 	err = json.Unmarshal(stored.Data.Raw, &template)
 	return template, err
@@ -44,7 +44,7 @@ func TestStore(t *testing.T) {
 	tests := map[string]struct {
 		manager   *v1.PodManager
 		revisions []*appsv1.ControllerRevision
-		// number is that of the revision to be stored, 0 for none.
+		// number is the number of the revision to be stored, 0 for none.
 		number int64
 		exists bool
 		cause  string
@@ -170,7 +170,7 @@ func TestRevisionNames(t *testing.T) {
 	}
 }
 
-// Revisions that were stored before a collision keep their names, although the collision count would give others now.
+// Revisions that were stored before a collision keep their names, although the collision count would now produce others.
 func TestCollisionKeepsOldRevisions(t *testing.T) {
 	m := Manager(3, Image("a"))
 	o := Observe(m, Pod(0, OfImage("a")))
@@ -180,7 +180,7 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 	if len(plan.Store) != 0 || plan.Revisions.Update.Name != o.Revisions[0].Name {
 		t.Errorf("stores %v, uses %s; want %s as it is", plan.Store, plan.Revisions.Update.Name, o.Revisions[0].Name)
 	}
-	// The hash of one template stands for another one: the content decides.
+	// Another template is stored under the hash of this one: the content decides.
 	impostor := versions("b")[0]
 	impostor.Labels[v1.LabelRevision] = RevisionFor(m).Hash
 	o.Revisions = []*appsv1.ControllerRevision{impostor}
@@ -263,7 +263,7 @@ func TestLostAndBrokenRevisions(t *testing.T) {
 	}
 }
 
-// A remembered revision that was stored has no encoding of its own: storing it again must encode its template.
+// A remembered revision that was stored has no encoded data. Storing it again has to encode its template.
 func TestRememberedRevisionIsEncoded(t *testing.T) {
 	o := RollingOut(Next(3), Pods3()...)
 	o.Remembered = Make(o).Remember

@@ -1,19 +1,19 @@
-// Package plugin holds what kubectl podmanager knows. The packages below it turn objects into text and into patches:
+// Package plugin is the root of the packages behind kubectl podmanager. They turn objects into text and patches:
 //
 //	text       tables, colours and the terminal
 //	output     json, yaml, name and jsonpath
-//	snapshot   a PodManager with its pods and revisions at one time
-//	follow     how far a rollout is, in one line, and the exit code
-//	tree       what get shows
+//	snapshot   a PodManager with its pods and revisions at one point in time
+//	follow     how far a rollout has progressed, in one line, and the exit code
+//	tree       the output of get
 //	revisions  history, and the difference between two revisions
-//	why        what holds a rollout up, the evidence, and the next command
-//	change     what undo, restart, pause and the others write
+//	why        what blocks a rollout, the evidence, and the next command to run
+//	change     the patches of undo, restart, pause and similar commands
 //	manifest   PodManagers in files, and what kubectl apply would change
-//	simulate   a rollout before it happens
-//	check      whether the cluster and the user's rights are as they should be
-//	convert    a PodManager made from a Deployment and its like
-//	live       showing what changes, until it ends
+//	simulate   a preview of a rollout
+//	check      whether the cluster and the user's permissions are set up correctly
+//	convert    a PodManager made from a Deployment or a similar workload
+//	live       output that is updated until the rollout ends
 //	cluster    the only package with clients: it reads, watches and writes
 //
-// What they say of pods and rollouts comes from package plan and the packages below it, as for the controller.
+// All facts about pods and rollouts come from package plan and the packages below it, which the controller uses as well.
 package plugin

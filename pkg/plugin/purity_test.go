@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Only package cluster talks to the API server: all others turn objects into text and patches.
+// Only package cluster talks to the API server. All other packages turn objects into text and patches.
 func TestOnlyClusterHasClients(t *testing.T) {
 	checked := 0
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
@@ -28,7 +28,7 @@ func TestOnlyClusterHasClients(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			// jsonpath has nothing to do with clients but its place.
+			// jsonpath lives in client-go but needs no client.
 			if strings.HasPrefix(imported, "k8s.io/client-go") && imported != "k8s.io/client-go/util/jsonpath" ||
 				strings.Contains(imported, "/pkg/generated") || strings.HasPrefix(imported, "net") {
 				t.Errorf("%s imports %s", path, imported)

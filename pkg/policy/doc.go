@@ -1,4 +1,4 @@
-// Package policy judges whether the rules of artifacts/policy.yaml are in force that keep users from gaining rights through PodManagers.
+// Package policy determines whether the rules of artifacts/policy.yaml are in force. They keep users from gaining rights through PodManagers.
 //
-// It reads nothing itself: for the controller pkg/clients reads the rules by name, for the plugin pkg/plugin/cluster by label.
+// It reads nothing itself: pkg/clients reads the rules by name for the controller, and pkg/plugin/cluster reads them by label for the plugin.
 package policy

@@ -11,38 +11,38 @@ import (
 // Apply is the command that puts the rules in force.
 const Apply = "kubectl apply -f artifacts/policy.yaml"
 
-// DefaultPrefix is what the names of the rules in artifacts/policy.yaml begin with. The chart may use another one.
+// DefaultPrefix is the prefix of the rules' names in artifacts/policy.yaml. The chart may use another prefix.
 const DefaultPrefix = "podmanager"
 
-// Label selects the rules, whatever their names begin with.
+// Label selects the rules, whatever their prefix is.
 const Label = "app.kubernetes.io/name=podmanager"
 
-// Names are what the names of the rules end with, after the prefix and a dash. The rule against deleting the CRD is not among them: it
-// guards against a mistake.
+// Names are the names of the rules without prefix and dash. The rule against deleting the CRD is not among them, because it only guards
+// against a mistake.
 var Names = []string{"pod-rights", "revision-rights"}
 
-// effects are what is possible while a rule is not in force.
+// effects describes what users can do while a rule is not in force.
 var effects = map[string]string{
 	"pod-rights":      "who may write PodManagers can have pods made without a right to pods",
 	"revision-rights": "who may write PodManagers and ControllerRevisions can have pods made without a right to pods",
 }
 
-// Rule is one of the rules, as it was found.
+// Rule is the state of one of the rules.
 type Rule struct {
 	// Name is one of Names.
 	Name string
-	// Missing says why the rule is not in force; it is empty if the rule is.
+	// Missing is why the rule is not in force. It is empty if the rule is in force.
 	Missing string
 }
 
-// Effect is what is possible while the rule is not in force.
+// Effect returns what users can do while the rule is not in force.
 func (r Rule) Effect() string { return effects[r.Name] }
 
-// FullName is the name of a rule's policy, and of its binding.
+// FullName returns the name of a rule's policy, which is also the name of its binding.
 func FullName(prefix, name string) string { return prefix + "-" + name }
 
-// Judge judges the rules by the policies and bindings that were found. A rule is in force if a policy of its name, with any prefix, has a
-// binding that denies. prefix is for the name of a policy that was not found.
+// Judge returns the state of the rules, given the policies and bindings of the cluster. A rule is in force if a policy with its name, under
+// any prefix, has a binding that denies. prefix completes the name of a policy that was not found.
 func Judge(prefix string, policies []admissionregistrationv1.ValidatingAdmissionPolicy, bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Rule {
 	var rules []Rule
 	for _, name := range Names {
@@ -60,7 +60,7 @@ func Judge(prefix string, policies []admissionregistrationv1.ValidatingAdmission
 	return rules
 }
 
-// bindingMissing says why no binding puts a policy in force; it is empty if one does.
+// bindingMissing returns why no binding puts a policy in force. It is empty if one does.
 func bindingMissing(policy string, bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding) string {
 	missing := fmt.Sprintf("no ValidatingAdmissionPolicyBinding is for the policy %s", policy)
 	for _, binding := range bindings {
@@ -75,7 +75,7 @@ func bindingMissing(policy string, bindings []admissionregistrationv1.Validating
 	return missing
 }
 
-// Describe says which rules are not in force, and what that makes possible; it is empty if all are in force.
+// Describe returns which rules are not in force, and what users can do as a result. It is empty if all rules are in force.
 func Describe(rules []Rule) string {
 	var parts []string
 	for _, rule := range rules {

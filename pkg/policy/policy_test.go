@@ -16,7 +16,7 @@ type (
 	binding = admissionregistrationv1.ValidatingAdmissionPolicyBinding
 )
 
-// shipped are the policies and bindings of artifacts/policy.yaml.
+// shipped returns the policies and bindings of artifacts/policy.yaml.
 func shipped(t *testing.T) ([]policy, []binding) {
 	t.Helper()
 	data, err := os.ReadFile("../../artifacts/policy.yaml")
@@ -40,11 +40,11 @@ func shipped(t *testing.T) ([]policy, []binding) {
 	return policies, bindings
 }
 
-// The rules that are shipped are in force, under any prefix, and each way to break one is found.
+// The shipped rules are in force under any prefix, and each way to break one is detected.
 func TestJudge(t *testing.T) {
 	tests := map[string]struct {
 		change func(*policy, *binding)
-		want   string // of pod-rights; revision-rights is always in force
+		want   string // for pod-rights; revision-rights is always in force
 	}{
 		"as shipped": {func(*policy, *binding) {}, ""},
 		"another prefix": {func(p *policy, b *binding) {
@@ -78,7 +78,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// What the controller looks for by name, and the plugin by label, is what is shipped.
+// The names that the controller reads and the label that the plugin selects match the shipped rules.
 func TestShipped(t *testing.T) {
 	policies, bindings := shipped(t)
 	selector, err := labels.Parse(Label)

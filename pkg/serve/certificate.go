@@ -15,10 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// selfSignedFor is longer than any process lives. Nobody can verify such a certificate anyway: it keeps others from reading along.
+// selfSignedFor is longer than any process lives. Clients cannot verify a self-signed certificate, so it only protects against eavesdropping.
 const selfSignedFor = 10 * 365 * 24 * time.Hour
 
-// TLS is the configuration of a server whose certificate is in tls.crt and tls.key of a folder, or else made up here.
+// TLS returns the configuration of a server whose certificate is in tls.crt and tls.key of a folder. Without a folder, the certificate is
+// self-signed.
 func TLS(folder string) (*tls.Config, error) {
 	if folder == "" {
 		certificate, err := selfSigned()
@@ -46,7 +47,7 @@ func selfSigned() (*tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(now.UnixNano()),
 		Subject:      pkix.Name{CommonName: "podmanager-controller"},
-		NotBefore:    now.Add(-time.Hour), // the clock of the one who asks may be behind
+		NotBefore:    now.Add(-time.Hour), // a client's clock may be behind
 		NotAfter:     now.Add(selfSignedFor),
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},

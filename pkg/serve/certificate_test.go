@@ -17,7 +17,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-// writeCertificate writes the files of a Secret with a new certificate, and returns the certificate.
+// writeCertificate writes a new certificate to the files of a Secret and returns it.
 func writeCertificate(t *testing.T, folder string) *tls.Certificate {
 	t.Helper()
 	pair, err := selfSigned()
@@ -38,7 +38,7 @@ func writeCertificate(t *testing.T, folder string) *tls.Certificate {
 	return pair
 }
 
-// A certificate from files follows them, and outlives files that cannot be used.
+// A server picks up a changed certificate from its files. If the new files are unusable, it keeps the old one.
 func TestCertificateFollowsFiles(t *testing.T) {
 	folder := t.TempDir()
 	first := writeCertificate(t, folder)
@@ -76,7 +76,7 @@ func TestCertificateFollowsFiles(t *testing.T) {
 	})
 }
 
-// An encrypted server presents its certificate, and does not speak in the clear.
+// A TLS server presents its certificate and does not serve plain HTTP.
 func TestEncryptedServer(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	config, err := TLS("")
@@ -99,7 +99,7 @@ func TestEncryptedServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
-		InsecureSkipVerify: true, // the name does not fit: the certificate itself is compared
+		InsecureSkipVerify: true, // the name does not match, so the test compares the certificate itself
 		VerifyConnection: func(state tls.ConnectionState) error {
 			if !state.PeerCertificates[0].Equal(parsed) {
 				t.Error("another certificate is presented")

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// VerifyClients makes a server ask clients for a certificate, and end the connection if a client shows one that no CA in the file has signed.
-// Clients without a certificate can connect: OnlyVerified refuses them where they need one.
+// VerifyClients makes a server request client certificates. It refuses the connection of a client whose certificate is not signed by a CA in the
+// file. Clients without a certificate can connect. OnlyVerified refuses them where a certificate is required.
 func VerifyClients(config *tls.Config, file string) error {
 	authorities, err := follow(func() (*x509.CertPool, error) {
 		content, err := os.ReadFile(file)
@@ -34,7 +34,7 @@ func VerifyClients(config *tls.Config, file string) error {
 	return nil
 }
 
-// OnlyVerified is the handler, for clients whose certificate was verified.
+// OnlyVerified wraps a handler and refuses clients without a verified certificate.
 func OnlyVerified(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {

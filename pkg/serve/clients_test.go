@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// clientCertificate makes a certificate of a client that is its own CA, and writes it to the file.
+// clientCertificate creates a self-signed client certificate and writes it to the file as a CA.
 func clientCertificate(t *testing.T, file string) []tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -40,13 +40,13 @@ func clientCertificate(t *testing.T, file string) []tls.Certificate {
 	return []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// askAs is the answer of a handler to a client with these certificates; 0 if there is no connection.
+// askAs returns the status code that a client with these certificates gets. It is 0 if the connection fails.
 func askAs(server *tls.Config, certificates []tls.Certificate, handler http.Handler) int {
 	ours, theirs := net.Pipe()
 	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, Certificates: certificates})
 	go func() {
 		_ = client.Handshake()
-		_, _ = client.Read(make([]byte, 1)) // what the server sends after the handshake
+		_, _ = client.Read(make([]byte, 1)) // read what the server sends after the handshake
 	}()
 	connection := tls.Server(ours, server)
 	defer ours.Close()
@@ -60,7 +60,7 @@ func askAs(server *tls.Config, certificates []tls.Certificate, handler http.Hand
 	return answer.Code
 }
 
-// Only clients with a certificate of a CA in the file get through, and others only where they need none. The file is followed.
+// A client certificate must be signed by a CA in the file. Clients without one reach only open paths. The server picks up a changed file.
 func TestVerifyClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "ca.crt")
@@ -97,7 +97,7 @@ func TestVerifyClients(t *testing.T) {
 	})
 }
 
-// Files that cannot be used are found at the start.
+// An unusable file is reported at startup.
 func TestVerifyClientsNeedsCAs(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "ca.crt")
 	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {

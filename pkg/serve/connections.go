@@ -11,16 +11,16 @@ import (
 	"sync"
 )
 
-// connections bounds how many connections a server has at a time. A connection is pending while the server waits for its client: it is new
-// or idle, or its request is not yet read to the end. When there is one connection too many, the one that has been pending for longest is
-// closed. So a client that sends nothing, or sends slowly, keeps no other client out, and a request that was read is always answered.
+// connections limits how many connections a server has at a time. A connection is pending while the server waits for its client: it is new or
+// idle, or its request is not fully read. If there is one connection too many, the one that has been pending longest is closed. So a client that
+// sends nothing, or sends slowly, does not lock out other clients, and a request that was fully read is always answered.
 type connections struct {
 	most int
 
 	mu sync.Mutex
-	// open has all connections, each with its place in pending; nil while the server answers a request.
+	// open holds all connections with their elements in pending. The element is nil while the server answers a request.
 	open map[net.Conn]*list.Element
-	// pending is in the order in which the connections became pending, or sent all of a header.
+	// pending is ordered by the time at which a connection became pending, or sent a complete header.
 	pending *list.List
 }
 
@@ -28,7 +28,7 @@ func newConnections(most int) *connections {
 	return &connections{most: most, open: map[net.Conn]*list.Element{}, pending: list.New()}
 }
 
-// changed is for http.Server.ConnState.
+// changed is a hook for http.Server.ConnState.
 func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	switch {
 	case state == http.StateClosed || state == http.StateHijacked:
 		delete(c.open, connection)
-	case isOpen || state == http.StateNew: // else closeOldest has closed it, and the server has yet to notice
+	case isOpen || state == http.StateNew: // otherwise closeOldest has closed it, and the server has yet to notice
 		c.open[connection] = c.pending.PushBack(connection)
 	}
 	if len(c.open) > c.most {
@@ -47,17 +47,17 @@ func (c *connections) changed(connection net.Conn, state http.ConnState) {
 	}
 }
 
-// closeOldest closes the connection that has been pending for longest. If all others are being answered, that is the one that has just come.
+// closeOldest closes the connection that has been pending longest. If all others are being answered, that is the newest connection.
 func (c *connections) closeOldest() {
 	connection := c.pending.Remove(c.pending.Front()).(net.Conn)
 	delete(c.open, connection)
 	if encrypted, ok := connection.(*tls.Conn); ok {
-		connection = encrypted.NetConn() // closing TLS says goodbye first, and a client that does not read makes it wait for that
+		connection = encrypted.NetConn() // closing TLS sends an alert first, which blocks if the client does not read
 	}
 	_ = connection.Close()
 }
 
-// answering takes a connection out of the pending ones, until it is idle.
+// answering removes a connection from the pending ones until it is idle.
 func (c *connections) answering(connection net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -67,15 +67,15 @@ func (c *connections) answering(connection net.Conn) {
 	}
 }
 
-// connectionKey is the key of a request's connection in its context.
+// connectionKey is the context key of a request's connection.
 type connectionKey struct{}
 
-// remember is for http.Server.ConnContext.
+// remember is a hook for http.Server.ConnContext.
 func remember(ctx context.Context, connection net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, connection)
 }
 
-// watch returns the handler, which now notices when a request was read to its end.
+// watch wraps a handler to detect when a request was fully read.
 func (c *connections) watch(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		connection, _ := r.Context().Value(connectionKey{}).(net.Conn)
@@ -83,14 +83,14 @@ func (c *connections) watch(handler http.Handler) http.Handler {
 			c.answering(connection)
 		} else {
 			body := &watchedBody{ReadCloser: r.Body, ended: func() { c.answering(connection) }}
-			r = r.WithContext(r.Context()) // a copy: the server looks at the body of its own
+			r = r.WithContext(r.Context()) // a copy: the server keeps using the original body
 			r.Body = body
 		}
 		handler.ServeHTTP(w, r)
 	})
 }
 
-// watchedBody calls ended when the body was read to its end.
+// watchedBody calls ended once the body was fully read.
 type watchedBody struct {
 	io.ReadCloser
 	ended func()

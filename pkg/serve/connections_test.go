@@ -11,11 +11,11 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-// patience is how long to wait for what should happen soon.
+// patience is the timeout for events that should happen soon.
 const patience = 30 * time.Second
 
-// Every server bounds its connections, without being told to: of more than that, the oldest that send nothing are closed, and a client that
-// asks is answered.
+// Every server limits its connections by default. Above the limit, the oldest connections that send nothing are closed, and a client that sends a
+// request is answered.
 func TestConnectionsAreBounded(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	server, err := Listen("test", "flag", "127.0.0.1:0")
@@ -59,7 +59,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// The connection that has just come is closed only if all others are being answered, and a connection that is being answered never is.
+// A connection that is being answered is never closed. The newest connection is closed only if all others are being answered.
 func TestAnsweredConnectionsStay(t *testing.T) {
 	c := newConnections(2)
 	connect := func() (client, server net.Conn) {
@@ -69,17 +69,17 @@ func TestAnsweredConnectionsStay(t *testing.T) {
 		return client, server
 	}
 	isOpen := func(client net.Conn) bool {
-		return client.SetReadDeadline(time.Time{}) == nil // a pipe whose other end is closed takes no deadline
+		return client.SetReadDeadline(time.Time{}) == nil // a pipe whose other end is closed refuses a deadline
 	}
 	first, firstServer := connect()
 	second, secondServer := connect()
 	c.changed(firstServer, http.StateActive)
 	c.answering(firstServer)
-	third, thirdServer := connect() // the second has been pending for longest
+	third, thirdServer := connect() // the second has been pending longest
 	if !isOpen(first) || isOpen(second) || !isOpen(third) {
 		t.Errorf("open are %t, %t, %t; want the second to be closed", isOpen(first), isOpen(second), isOpen(third))
 	}
-	c.changed(secondServer, http.StateActive) // its request came at the same time: it takes no place any more
+	c.changed(secondServer, http.StateActive) // its request came at the same time: it does not count any more
 	c.changed(secondServer, http.StateClosed)
 	c.changed(thirdServer, http.StateActive)
 	c.answering(thirdServer)

@@ -1,9 +1,9 @@
 // Package serve serves /livez, /readyz and /metrics.
 //
-// server.go listens and shuts down. health.go answers in the format of the API server's own health checks. metrics.go has the metrics of the
-// process and, on a path of their own, those of single objects. guard.go lets only those read who have the right, certificate.go has what
-// TLS needs, clients.go verifies certificates of clients, follow.go reads files again when they change. connections.go and sparing.go limit
-// what an unauthenticated client can do to a server, also to that of the webhooks in pkg/webhook.
+// server.go listens and shuts down. health.go answers in the format of the API server's health checks. metrics.go serves the metrics of the
+// process and, on a separate path, the metrics of single objects. guard.go allows only authorized users to read them. certificate.go sets up TLS,
+// clients.go verifies client certificates, and follow.go rereads files when they change. connections.go and sparing.go limit what an
+// unauthenticated client can do to a server, including the webhook server in pkg/webhook.
 //
-// What is checked, cmd/controller decides; the metrics themselves are in pkg/controller/metrics.
+// cmd/controller decides what the health checks check. The metrics themselves are in pkg/controller/metrics.
 package serve

@@ -7,10 +7,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// rereadAfter is how often files are looked at. A kubelet changes the files of a Secret within a minute or so.
+// rereadAfter is the interval between reads of the files. The kubelet updates the files of a Secret within about a minute.
 const rereadAfter = 10 * time.Second
 
-// followed is what files hold, such as those of a mounted Secret, and follows them.
+// followed is a value loaded from files, such as those of a mounted Secret. It is reloaded when the files change.
 type followed[T any] struct {
 	load func() (T, error)
 
@@ -25,7 +25,7 @@ func follow[T any](load func() (T, error)) (*followed[T], error) {
 	return &followed[T]{load: load, current: current, read: time.Now()}, err
 }
 
-// get returns what the files hold. While they cannot be used, as when only one of two is written, it is the last that could.
+// get returns the value of the files. While they are unusable, as when only one of two is written, it returns the last usable value.
 func (f *followed[T]) get() T {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Whatever a request has as its Authorization, method and path, only who the API server knows gets through, and only to what they may read.
+// For any Authorization header, method and path, only authenticated users get through, and only to paths that they may read.
 func FuzzGuard(f *testing.F) {
 	f.Add("Bearer token-prometheus", "GET", "/metrics")
 	f.Add("bearer  token-prometheus ", "get", "/metrics")
@@ -14,7 +14,7 @@ func FuzzGuard(f *testing.F) {
 	f.Add("Bearer token-prometheus", "POST", "/metrics/../metrics")
 	f.Add("Bearer\ttoken-prometheus", "GET", "//metrics")
 	f.Add("Bearer token-jane", "HEAD", "/metrics")
-	reviewer := newReviewer() // to make one takes longer than to try hundreds of inputs
+	reviewer := newReviewer() // creating one takes longer than trying hundreds of inputs
 	f.Fuzz(func(t *testing.T, authorization, method, path string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://localhost", nil)
 		if err != nil {

@@ -18,11 +18,11 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// reviewer stands for the API server: the token of NAME is "token-NAME", and prometheus may get /metrics.
+// reviewer is a fake API server: the token of NAME is "token-NAME", and prometheus may get /metrics.
 type reviewer struct {
 	client *kubefake.Clientset
 	asked  int
-	// down are the resources that it does not answer about; revoked is a token that is not valid any more.
+	// down is a resource whose requests fail. revoked is a token that is no longer valid.
 	down, revoked string
 }
 
@@ -54,7 +54,7 @@ func (r *reviewer) answer(fill func(runtime.Object)) clienttesting.ReactionFunc 
 	}
 }
 
-// get is the answer to a request with this Authorization; served tells whether it has reached what is protected.
+// get returns the response to a request with this Authorization header. served reports whether the request reached the protected handler.
 func get(guard *Guard, method, path, authorization string) (answer *httptest.ResponseRecorder, served bool) {
 	answer = httptest.NewRecorder()
 	request := httptest.NewRequest(method, path, nil)
@@ -106,7 +106,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// The API server is asked once in a while, not for each scrape; what it has not told is asked again at once.
+// The API server is asked only once in a while, not for each scrape. If it did not answer, it is asked again with the next request.
 func TestGuardRemembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reviewer := newReviewer()
@@ -138,7 +138,7 @@ func TestGuardRemembers(t *testing.T) {
 	})
 }
 
-// Many ask at the same time.
+// Many clients send requests at the same time.
 func TestGuardInParallel(t *testing.T) {
 	reviewer := newReviewer()
 	guard := NewGuard(reviewer.client)

@@ -9,13 +9,13 @@ import (
 // Check is one part of a health check.
 type Check struct {
 	Name string
-	// Run returns an error if the check fails, and otherwise a warning or nothing.
+	// Run returns an error if the check fails, and otherwise an optional warning.
 	Run func() (warning string, err error)
-	// Note, if not nil, says more about a check that has nothing to warn of.
+	// Note, if not nil, adds details to a check that passes without a warning.
 	Note func() string
 }
 
-// Health is the handler of /livez and /readyz.
+// Health returns the handler of /livez, /healthz and /readyz.
 func Health(live, ready []Check) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", checksHandler("livez", live))
@@ -24,8 +24,8 @@ func Health(live, ready []Check) http.Handler {
 	return mux
 }
 
-// checksHandler answers in the format of the API server's own health checks, and lists all checks if one fails or with ?verbose. A
-// warning, which the API server does not have, is marked by [!].
+// checksHandler answers in the format of the API server's health checks. It lists all checks if one fails, or with ?verbose. A warning, which the
+// API server does not have, is marked with [!].
 func checksHandler(name string, checks []Check) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body strings.Builder

@@ -14,13 +14,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// The paths of the metrics. Those of single objects have a path of their own: they are many, and not everybody wants them.
+// The paths of the metrics. The metrics of single objects have a separate path, because they are many and optional.
 const (
 	MetricsPath       = "/metrics"
 	ObjectMetricsPath = "/metrics/objects"
 )
 
-// Metrics is the handler of the metrics. It serves those of single objects if list is given, which returns the PodManagers to tell of.
+// Metrics returns the handler of the metrics. If list is not nil, it also serves the metrics of the PodManagers that list returns.
 func Metrics(list func() []*v1.PodManager) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET "+MetricsPath, legacyregistry.Handler())
@@ -30,14 +30,14 @@ func Metrics(list func() []*v1.PodManager) http.Handler {
 	return mux
 }
 
-// objectMetrics writes the metrics of the PodManagers that exist when it is asked.
+// objectMetrics writes the metrics of the PodManagers that exist at the time of the request.
 func objectMetrics(list func() []*v1.PodManager) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", metrics.ObjectsType)
 		out := io.Writer(w)
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			w.Header().Set("Content-Encoding", "gzip")
-			zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // fails only for a level that does not exist
+			zip, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // fails only for an invalid level
 			defer zip.Close()
 			out = zip
 		}

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// crowd are this many PodManagers, each with three conditions.
+// crowd returns the given number of PodManagers, each with three conditions.
 func crowd(count int) []*v1.PodManager {
 	managers := make([]*v1.PodManager, count)
 	for i := range managers {
@@ -35,14 +35,14 @@ func crowd(count int) []*v1.PodManager {
 	return managers
 }
 
-// scrape reads the metrics of objects, compressed or not, as Prometheus does.
+// scrape reads the object metrics as Prometheus does, compressed or not.
 func scrape(tb testing.TB, server *httptest.Server, encoding string) string {
 	tb.Helper()
 	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, server.URL+ObjectMetricsPath, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	request.Header.Set("Accept-Encoding", encoding) // set by hand, the client leaves the answer as it is
+	request.Header.Set("Accept-Encoding", encoding) // if it is set explicitly, the client does not decompress the response
 	response, err := server.Client().Do(request)
 	if err != nil {
 		tb.Fatal(err)
@@ -61,7 +61,7 @@ func scrape(tb testing.TB, server *httptest.Server, encoding string) string {
 	return string(data)
 }
 
-// cpuTime is what this process has used so far. Other than the time on the clock, it tells the same on a busy machine.
+// cpuTime returns the CPU time that this process has used. Unlike wall-clock time, it is stable on a busy machine.
 func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage
@@ -71,7 +71,7 @@ func cpuTime(t *testing.T) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// The metrics of 10 000 objects are scraped in under a second, both sides together; the race detector may take ten times that.
+// Scraping the metrics of 10 000 objects takes less than a second of CPU time, client included. The race detector may take ten times that.
 func TestObjectMetricsAreFast(t *testing.T) {
 	const count, tries = 10_000, 5
 	limit := time.Second
@@ -98,7 +98,7 @@ func TestObjectMetricsAreFast(t *testing.T) {
 	}
 }
 
-// What is deleted is not told of any more, and without a list there is no such path.
+// A deleted object has no metrics any more, and without a list the path does not exist.
 func TestObjectMetricsFollowTheCache(t *testing.T) {
 	managers := crowd(2)
 	server := httptest.NewServer(Metrics(func() []*v1.PodManager { return managers }))

@@ -17,24 +17,24 @@ import (
 // shutdownTimeout is how long a running scrape may take when the process ends.
 const shutdownTimeout = time.Second
 
-// Limits bound what a client can take of a server.
+// Limits limit the resources that clients can use.
 type Limits struct {
-	// Header, Body and Answer are how long a client may take to connect and send a header, to send all of a request, and until all of the
-	// answer is read. Idle is how long a connection stays open between two requests.
+	// Header, Body and Answer limit the time that a client may take to connect and send a header, to send the complete request, and to read the
+	// complete response. Idle is how long a connection stays open between two requests.
 	Header, Body, Answer, Idle time.Duration
-	// Connections is how many there may be at a time.
+	// Connections is the maximum number of connections at a time.
 	Connections int
-	// ShutDown is how long requests under way may take when the process ends.
+	// ShutDown is how long requests in progress may take when the process ends.
 	ShutDown time.Duration
 }
 
-// maxConnections is how many connections a server has at a time, unless Bound says otherwise: more than a few scrapers and the kubelet need.
+// maxConnections is the default limit of connections, unless Bound sets another: more than a few scrapers and the kubelet need.
 const maxConnections = 100
 
 // Off is the bind address that turns a server off.
 const Off = "0"
 
-// Server is an HTTP server that already listens, so that an address in use is found before anything is served.
+// Server is an HTTP server that already listens, so that an address in use is detected before anything is served.
 type Server struct {
 	name        string
 	http        *http.Server
@@ -59,15 +59,15 @@ func Listen(name, flagName, address string) (*Server, error) {
 		shutDown:    shutdownTimeout,
 		http: &http.Server{
 			ReadHeaderTimeout: 10 * time.Second,
-			WriteTimeout:      time.Minute, // so that a client that does not read its answer gives its place back
+			WriteTimeout:      time.Minute, // frees the connection of a client that does not read the response
 			IdleTimeout:       90 * time.Second,
-			MaxHeaderBytes:    32 << 10, // tokens have a few KB
+			MaxHeaderBytes:    32 << 10, // a token has a few KB
 			ErrorLog:          log.New(&sparingLog{name: name}, "", 0),
 		},
 	}, nil
 }
 
-// Bound sets other limits than those of Listen.
+// Bound replaces the default limits of Listen.
 func (s *Server) Bound(limits Limits) {
 	if s == nil {
 		return
@@ -77,10 +77,11 @@ func (s *Server) Bound(limits Limits) {
 	s.connections.most = limits.Connections
 }
 
-// Address is where the server listens.
+// Address returns the address that the server listens on.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Encrypt makes the server speak TLS. No client of ours needs HTTP/2, and whoever has no token yet should find little to play with.
+// Encrypt makes the server use TLS. It disables HTTP/2: none of our clients needs it, and it would add attack surface for unauthenticated
+// clients.
 func (s *Server) Encrypt(config *tls.Config) {
 	if s == nil {
 		return
@@ -89,7 +90,7 @@ func (s *Server) Encrypt(config *tls.Config) {
 	s.http.Protocols.SetHTTP1(true)
 }
 
-// Start serves until ShutDown. It does nothing for a server that is off.
+// Start serves until ShutDown. It does nothing if the server is off.
 func (s *Server) Start(ctx context.Context, handler http.Handler) {
 	if s == nil {
 		return
@@ -100,7 +101,7 @@ func (s *Server) Start(ctx context.Context, handler http.Handler) {
 	go func() {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
-			// No reason to stop the controller. If the health server fails, the kubelet will notice.
+			// This is no reason to stop the controller. If the health server fails, the kubelet will notice.
 			logger.Error(err, "Server ended", "what", s.name)
 		}
 	}()
@@ -113,7 +114,7 @@ func (s *Server) serve() error {
 	return s.http.Serve(s.listener)
 }
 
-// ShutDown ends the server, once the requests under way are answered.
+// ShutDown stops the server once the requests in progress are answered, or after the shutdown timeout.
 func (s *Server) ShutDown(ctx context.Context) {
 	if s == nil {
 		return

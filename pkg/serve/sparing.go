@@ -9,11 +9,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// sparingEvery is how often a server's complaints about its clients are logged.
+// sparingEvery is the minimum time between two logged client errors of a server.
 const sparingEvery = time.Minute
 
-// sparingLog logs one complaint a minute, and how many there were: an API server that does not trust the certificate is worth a line, but a
-// stranger must not be able to fill the log. A panic of a handler is a bug, and always logged.
+// sparingLog logs one client error a minute and the number of errors in between. An API server that does not trust the certificate is worth a
+// line, but an unauthenticated client must not be able to fill the log. A panic of a handler is a bug and always logged.
 type sparingLog struct {
 	name string
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A stranger cannot fill the log, and does not hide a bug.
+// An unauthenticated client cannot fill the log, and cannot hide a bug.
 func TestSparingLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &sparingLog{name: "test"}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// guardTest is a Guard under test.
+// guardTest holds a Guard under test.
 type guardTest struct {
 	t        *testing.T
 	reviewer *reviewer
@@ -22,7 +22,7 @@ func newGuardTest(t *testing.T) *guardTest {
 	return &guardTest{t: t, reviewer: reviewer, guard: NewGuard(reviewer.client)}
 }
 
-// tryToken sends a token that was never sent before, of a user who has no right.
+// tryToken sends a new invalid token.
 func (g *guardTest) tryToken() {
 	g.t.Helper()
 	g.tried++
@@ -38,7 +38,7 @@ func (g *guardTest) expectScrape(when string, code int) {
 	}
 }
 
-// A client with random tokens makes the API server busy only up to a limit, and does not keep others from reading, for however long.
+// A client with random tokens can load the API server only up to a limit, and does not block authorized users, however long it continues.
 func TestStrangersDoNotBlindMonitoring(t *testing.T) {
 	const perSecond = 2 * reviewQPS
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestStrangersDoNotBlindMonitoring(t *testing.T) {
 	})
 }
 
-// An allow that has expired holds for a while if the Guard may not ask, but not if it asks and the API server does not answer.
+// An expired allow stays valid for a while if the Guard may not ask, but not if it asks and the API server does not answer.
 func TestOverdueRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuardTest(t)
@@ -88,7 +88,7 @@ func TestOverdueRenewal(t *testing.T) {
 	})
 }
 
-// Many tokens use up no memory, and those of strangers do not push out those that were allowed.
+// Many tokens do not use up memory, and unknown tokens do not evict allowed ones.
 func TestGuardIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuardTest(t)

@@ -12,19 +12,19 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Shard is one of Count shards. The zero value stands for all PodManagers: there are no shards.
+// Shard is one of Count shards. The zero value means that there is no sharding: it has all PodManagers.
 type Shard struct{ Index, Count int }
 
-// Of is the shard of a PodManager. It depends on namespace and name, not on the UID: a PodManager, the orphans that it adopts and the pods
-// of its predecessor of the same name then belong to the same shard, and are in the same cache.
+// Of returns the shard of a PodManager. It depends on namespace and name, not on the UID, so that a PodManager, the orphans that it adopts
+// and the pods of a predecessor with the same name belong to the same shard and are in the same cache.
 func Of(namespace, name string, count int) Shard {
 	sum := sha256.Sum256([]byte(namespace + "/" + name))
-	// The top bits times count: as even as a remainder, and with twice as many shards, each shard divides in two.
+	// Multiplying the top bits by count is as even as a remainder. If the number of shards doubles, each shard splits in two.
 	index, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:8]), uint64(count))
 	return Shard{Index: int(index), Count: count}
 }
 
-// All are all shards.
+// All returns all shards.
 func All(count int) []Shard {
 	all := make([]Shard, count)
 	for i := range all {
@@ -33,13 +33,13 @@ func All(count int) []Shard {
 	return all
 }
 
-// Has tells whether a PodManager belongs to the shard.
+// Has reports whether a PodManager belongs to the shard.
 func (s Shard) Has(key cache.ObjectName) bool {
 	return s.Count == 0 || Of(key.Namespace, key.Name, s.Count) == s
 }
 
-// String is the value of the shard label, such as 3-of-16. It has the number of shards, so that a shard of another number is never
-// mistaken for this one.
+// String returns the value of the shard label, such as 3-of-16. It includes the number of shards, so that shards of different counts are
+// never mistaken for each other.
 func (s Shard) String() string {
 	return fmt.Sprintf("%d-of-%d", s.Index, s.Count)
 }
@@ -52,8 +52,8 @@ func (s Shard) Selector() string {
 	return v1.LabelManager + "," + v1.LabelShard + "=" + s.String()
 }
 
-// StraySelector selects pods and revisions that are in no shard: orphans to be adopted, objects from before there were shards, and those
-// of another number of shards.
+// StraySelector selects pods and revisions that are in no shard: orphans to be adopted, objects from before sharding was turned on, and
+// objects from another number of shards.
 func StraySelector(count int) string {
 	var values []string
 	for _, s := range All(count) {
@@ -62,12 +62,12 @@ func StraySelector(count int) string {
 	return v1.LabelManager + "," + v1.LabelShard + " notin (" + strings.Join(values, ",") + ")"
 }
 
-// IsIn tells whether an object with these labels is in the shard.
+// IsIn reports whether an object with these labels is in the shard.
 func (s Shard) IsIn(labels map[string]string) bool {
 	return labels[v1.LabelManager] != "" && (s.Count == 0 || labels[v1.LabelShard] == s.String())
 }
 
-// IsStray tells whether StraySelector selects an object with these labels.
+// IsStray reports whether StraySelector selects an object with these labels.
 func (s Shard) IsStray(labels map[string]string) bool {
 	var other Shard
 	_, err := fmt.Sscanf(labels[v1.LabelShard], "%d-of-%d", &other.Index, &other.Count)

@@ -27,7 +27,7 @@ func TestShardsAreEven(t *testing.T) {
 	}
 }
 
-// Pods carry their shard in a label: it must be the same in every version of the controller.
+// Pods carry their shard in a label, so a PodManager's shard must be the same in every version of the controller.
 func TestShardsStay(t *testing.T) {
 	for name, want := range map[string]string{"web": "8-of-16", "db": "14-of-16", "cache": "2-of-16"} {
 		if got := Of("default", name, 16).String(); got != want {
@@ -52,7 +52,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// What the API server selects is what the shard takes for its own, and each object is in exactly one cache of a replica that holds all.
+// The selectors match what IsIn and IsStray report, and each object is in exactly one cache of a replica that holds all shards.
 func TestSelectors(t *testing.T) {
 	const count = 16
 	strays, err := labels.Parse(StraySelector(count))

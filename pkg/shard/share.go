@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Lease is what a replica knows of the Lease of a shard.
+// Lease is what a replica knows about the Lease of a shard.
 type Lease struct {
-	// Holder is the replica that holds the shard, or is about to; empty if the shard is free.
+	// Holder is the replica that holds the shard or is acquiring it; empty if the shard is free.
 	Holder string
-	// Version is the version of the holder, or of the last one.
+	// Version is the version of the current holder, or of the last one.
 	Version string
 	// WantedBy is the replica that has asked the holder for the shard; empty if none has.
 	WantedBy string
-	// Free is how long the shard has been free. It is negative until the Lease runs out.
+	// Free is how long the shard has been free. It is negative until the Lease expires.
 	Free time.Duration
 }
 
-// View is what a replica knows of all shards.
+// View is what a replica knows about all shards.
 type View struct {
 	Replica string
-	// Version tells replicas of different versions of a Deployment apart; empty if that is unknown.
+	// Version tells replicas from different revisions of a Deployment apart; empty if unknown.
 	Version string
-	// Order is the order in which the replica looks at the shards. It differs between replicas, so that two rarely take the same shard.
+	// Order is the order in which the replica considers the shards. It differs between replicas, so that two rarely take the same shard.
 	Order  []int
 	Leases []Lease
 }
@@ -30,25 +30,26 @@ type View struct {
 // Step is what a replica does next.
 type Step struct {
 	Take, GiveUp []int
-	// Ask is the shard to ask its holder for; -1 for none.
+	// Ask is the shard to ask its holder for; -1 if there is none.
 	Ask int
-	// Wait is how long to wait before a shard that is free may be taken.
+	// Wait is the time until the next shard may be taken.
 	Wait time.Duration
 }
 
 const (
-	// spread is how long a replica that holds all shards but one would wait before it takes that one. The others wait in proportion.
+	// spread is how long a replica that holds all shards but one would wait before it takes the last one. Other replicas wait proportionally.
 	spread = 300 * time.Millisecond
-	// reserved is for how long a free shard is left to other replicas that should rather have it.
+	// reserved is how long a replica leaves a free shard to replicas that have a better claim to it.
 	reserved = time.Second
 )
 
-// Next returns what to do. The replica that holds the fewest shards is the first to take one that is free. A replica that holds two fewer
-// than another one asks it for one, and the other one gives that up.
+// Next returns what to do. The replica that holds the fewest shards is the first to take a free one. A replica that holds at least two fewer
+// than another asks it for one, and the other replica gives it up.
 //
-// This is more even than rendezvous hashing, which would give some replicas twice as much as others, and moves less: a shard moves only
-// when its holder goes, or to even out. While replicas of several versions hold shards, a Deployment is being rolled: shards move only when
-// their holder goes, and to replicas of another version than its own, so that each moves once.
+// This is more even than rendezvous hashing, which would give some replicas twice as many shards as others. It also moves fewer shards: a
+// shard moves only when its holder leaves, or to restore the balance. If replicas of several versions hold shards, a rollout of the
+// Deployment is in progress. Then shards move only when their holder leaves, and replicas of another version take them first, so that each
+// shard moves once.
 func (v View) Next() Step {
 	step, load, isRolling := Step{Ask: -1, Wait: math.MaxInt64}, map[string]int{}, false
 	for _, lease := range v.Leases {
@@ -77,7 +78,8 @@ func (v View) Next() Step {
 	return step
 }
 
-// wait is how long a shard has to be free before this replica takes it, if it holds a number of shards. The place breaks ties.
+// wait returns how long a shard has to be free before this replica takes it. It grows with load, the number of shards that this replica
+// holds. place breaks ties.
 func (v View) wait(lease Lease, load, place int, isRolling bool) time.Duration {
 	if lease.WantedBy == v.Replica {
 		return 0
@@ -90,7 +92,8 @@ func (v View) wait(lease Lease, load, place int, isRolling bool) time.Duration {
 	return wait
 }
 
-// ask returns a shard of the replica with the most shards if this one has at least two fewer; -1 otherwise. It asks for one shard at a time.
+// ask returns a shard of the replica with the most shards if this replica has at least two fewer, and -1 otherwise. A replica asks for one
+// shard at a time.
 func (v View) ask(load map[string]int) int {
 	best, most := -1, load[v.Replica]+1
 	for _, i := range v.Order {

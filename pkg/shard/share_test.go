@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// group are replicas that all see the same, and do at once what Next says, one after the other.
+// group is a set of replicas that all see the same state. One after the other, they do at once what Next returns.
 type group struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -52,7 +52,7 @@ func (g *group) settle() {
 	}
 }
 
-// act carries out the next step of a replica, and reports whether there was anything to do.
+// act carries out a replica's next step, and reports whether there was anything to do.
 func (g *group) act(v View) bool {
 	g.t.Helper()
 	step := v.Next()
@@ -101,7 +101,7 @@ func (g *group) moved() (sum int) {
 	return sum
 }
 
-// Replicas come and go: the division is even, and no more shards move than have to.
+// When replicas join and leave, the shards stay evenly distributed, and no more shards move than necessary.
 func TestNext(t *testing.T) {
 	g := newGroup(t, 16)
 	for i, step := range []struct {
@@ -126,7 +126,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A rolling restart moves each shard once if a new replica comes before an old one goes. Otherwise old replicas have to help out.
+// A rolling restart moves each shard once if each new replica joins before an old one leaves. Otherwise shards move to old replicas in
+// between.
 func TestRollingRestart(t *testing.T) {
 	for _, isSurging := range []bool{true, false} {
 		g := newGroup(t, 16)
@@ -189,7 +190,7 @@ func TestSingleSteps(t *testing.T) {
 	}
 }
 
-// Whatever happens, every shard has a replica in the end, and none has two more than another.
+// Whatever happens, every shard has a holder in the end. Unless a rollout is in progress, no replica has two shards more than another.
 func TestNextProperties(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 10 {

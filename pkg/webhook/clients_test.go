@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// dial connects to the server, with TLS or without.
+// dial connects to the server, with or without TLS.
 func (s *testServer) dial(isEncrypted bool) net.Conn {
 	s.t.Helper()
 	connection, err := net.Dial("tcp", s.Address())
@@ -31,7 +31,7 @@ func (s *testServer) dial(isEncrypted bool) net.Conn {
 	return connection
 }
 
-// awaitClosed waits until the server has closed a connection, and returns how long that took.
+// awaitClosed waits until the server closes a connection, and returns how long that took.
 func awaitClosed(t *testing.T, connection net.Conn) time.Duration {
 	t.Helper()
 	started := time.Now()
@@ -45,7 +45,7 @@ func awaitClosed(t *testing.T, connection net.Conn) time.Duration {
 	return time.Since(started)
 }
 
-// A client that sends a byte now and then, or none, is sent away when its time is up, whatever it is at; the others are served meanwhile.
+// A client that sends slowly or not at all is disconnected when its time is up, whatever it sends. Others are served in the meantime.
 func TestSlowClients(t *testing.T) {
 	tests := map[string]struct {
 		isEncrypted bool
@@ -90,7 +90,7 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// Plain HTTP gets a plain answer that says so, old TLS and garbage get none, and nobody is kept out by them.
+// Plain HTTP gets a plain error response. Old TLS versions and garbage get none. None of these clients locks out others.
 func TestNoTLS(t *testing.T) {
 	s := startServer(t, testLimits)
 	plain := s.dial(false)
@@ -116,10 +116,10 @@ func TestNoTLS(t *testing.T) {
 	s.expectEcho("afterwards")
 }
 
-// Many idle connections are bounded, and keep nobody out.
+// The number of idle connections is limited, and they do not lock out other clients.
 func TestIdleConnectionsBounded(t *testing.T) {
 	limits := testLimits
-	limits.Header, limits.Body = time.Hour, time.Hour // it is not the time that ends them
+	limits.Header, limits.Body = time.Hour, time.Hour // timeouts must not end them
 	s := startServer(t, limits)
 	const many = 5
 	var idle []net.Conn
@@ -147,7 +147,7 @@ func TestIdleConnectionsBounded(t *testing.T) {
 	}
 }
 
-// Connections that are busy are never closed in favour of idle ones.
+// Busy connections are never closed in favour of idle ones.
 func TestBusyConnectionsStay(t *testing.T) {
 	s := startServer(t, testLimits)
 	answers := make(chan error)
@@ -170,7 +170,7 @@ func TestBusyConnectionsStay(t *testing.T) {
 	}
 }
 
-// Clients that have taken all places and do not finish their requests keep no API server out.
+// Clients that take all connections and do not finish their requests do not lock out the API server.
 func TestUnfinishedRequestsMakeRoom(t *testing.T) {
 	const header = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
 	tests := map[string][]string{
@@ -185,7 +185,7 @@ func TestUnfinishedRequestsMakeRoom(t *testing.T) {
 		"some of each": {"", "P", header + "Content-Length: 10000\r\n\r\n{"},
 	}
 	limits := testLimits
-	limits.Header, limits.Body, limits.Connections = time.Hour, time.Hour, 24 // it is not the time that ends them
+	limits.Header, limits.Body, limits.Connections = time.Hour, time.Hour, 24 // timeouts must not end them
 	for name, begins := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -200,7 +200,7 @@ func TestUnfinishedRequestsMakeRoom(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			time.Sleep(100 * time.Millisecond) // the server reads what was sent
+			time.Sleep(100 * time.Millisecond) // give the server time to read
 			s.client.Timeout = 5 * time.Second
 			answers := make(chan error)
 			for range 20 {

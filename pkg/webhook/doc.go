@@ -1,9 +1,9 @@
 // Package webhook serves the webhooks that API servers call.
 //
-// server.go has the limits, and the handler that every request goes through before one of the webhooks sees it: it reads the body, whole
-// and bounded, refuses what no API server sends, lets one large request through at a time, keeps the deadline, counts, and turns a panic into
-// an answer. The webhooks themselves are in packages below this one, each an http.Handler that relies on this; cmd/controller says which of
-// them is served where.
+// server.go has the limits, and the handler that processes every request before a webhook sees it. The handler reads the complete body up to a
+// limit, refuses requests that no API server sends, answers one large request at a time, sets the deadline, counts requests, and turns a panic
+// into a response. The webhooks themselves are in packages below this one. Each is an http.Handler that relies on these checks. cmd/controller
+// decides which webhook is served where.
 //
-// certificates makes the certificate. How to listen and how to shut down is in pkg/serve.
+// Package certificates manages the certificate. Listening and shutdown are in pkg/serve.
 package webhook

@@ -1,4 +1,4 @@
-// The race detector takes memory of its own, and ten times as long.
+// The race detector needs additional memory, and ten times as long.
 //go:build !race
 
 package webhook
@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// attackSize is the size of a hostile body, just below maxBody.
+	// attackSize is the size of a malicious body, just below maxBody.
 	attackSize = 15 << 20
 	// maxGrowth is how much the heap may grow: half of the controller's limit of 512 MiB.
 	maxGrowth = 250e6
@@ -52,10 +52,11 @@ func product(t *testing.T) *httptest.Server {
 	return server
 }
 
-// attack is a body that repeats a part between two others. A part with %07d is different each time, and one with a comma is an element.
+// attack is a body that repeats part between before and after. If part has %07d, each repetition differs. If it ends with a comma, it is an
+// element.
 type attack struct{ path, before, part, after string }
 
-// body is made when it is needed: if all of them were in memory, the garbage collector would wait for as much garbage.
+// body creates the body when it is needed: if all bodies were in memory, the garbage collector would let the heap grow further.
 func (a attack) body(size int) string {
 	before, part, after := a.before, a.part, a.after
 	var text strings.Builder
@@ -75,28 +76,28 @@ func (a attack) body(size int) string {
 	return text.String()
 }
 
-// conversionOf asks for objects in another version. What is repeated is at | in the objects.
+// conversionOf returns a request to convert objects. The | in objects marks the position of the repeated part.
 func conversionOf(to, objects, part string) attack {
 	before, after, _ := strings.Cut(objects, "|")
 	return attack{conversion.Path, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u","desiredAPIVersion":"apps.mycompany.com/` +
 		to + `","objects":[` + before, part, after + `]}}`}
 }
 
-// admissionOf asks about a new PodManager in the same way.
+// admissionOf returns a review of a new PodManager, with the same marker.
 func admissionOf(object, part string) attack {
 	before, after, _ := strings.Cut(object, "|")
 	return attack{"/validate", `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"CREATE","namespace":"ns",` +
 		`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":` + before, part, after + `}}`}
 }
 
-// heap is what the heap takes.
+// heap returns the size of the heap.
 func heap() int64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"}}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64() + samples[1].Value.Uint64())
 }
 
-// growth is how far the heap grows while something runs.
+// growth returns how far the heap grows while run executes.
 func growth(run func()) int64 {
 	runtime.GC()
 	start, ended, most := heap(), make(chan struct{}), make(chan int64)
@@ -117,7 +118,7 @@ func growth(run func()) int64 {
 	return <-most - start
 }
 
-// postAtOnce sends the same body several times at once, and waits for the answers.
+// postAtOnce sends the same body several times at once and waits for the responses.
 func postAtOnce(t *testing.T, url, body string, times int) {
 	t.Helper()
 	answers := make(chan string)
@@ -143,7 +144,7 @@ func postAtOnce(t *testing.T, url, body string, times int) {
 	}
 }
 
-// expectLittle expects that the same body can be sent several times at once without taking much memory.
+// expectLittle checks that sending the same body several times at once does not take much memory.
 func expectLittle(t *testing.T, url, body string, times int) {
 	t.Helper()
 	began := time.Now()
@@ -153,8 +154,8 @@ func expectLittle(t *testing.T, url, body string, times int) {
 	}
 }
 
-// Two clients that need no rights send the worst that they can at the same time. The memory that this takes is bounded. These are the
-// bodies that took most when there was no bound, 600 MB to 1.3 GB.
+// Two unauthenticated clients send the worst possible bodies at the same time. The memory that they use is limited. Without a limit, these bodies
+// took the most memory, 600 MB to 1.3 GB.
 func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 	const (
 		hub   = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager",`
@@ -175,7 +176,7 @@ func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// Many clients send as much as is read at a time, in smaller requests.
+// Many clients fill the limit for all bodies with smaller requests.
 func TestManyRequestsTakeLittleMemory(t *testing.T) {
 	const object = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},`
 	tests := map[string]attack{

@@ -19,43 +19,44 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// Limits are those of the server. The port is open to whoever can reach it: API servers show no certificate of theirs unless they are told to.
+// Limits are the limits of the server. Its port is open to any client: API servers present no client certificate unless they are configured to.
 var Limits = serve.Limits{
 	Header: 5 * time.Second,
 	Body:   10 * time.Second,
-	// A conversion may take 30 s, as far as API servers are concerned.
+	// API servers wait up to 30 s for a conversion.
 	Answer: 30 * time.Second,
-	// API servers keep connections for 90 s. If this server closed them earlier, a request could meet a connection that is just being closed.
+	// API servers keep connections for 90 s. If this server closed them earlier, a request could arrive on a connection that is being closed.
 	Idle: 2 * time.Minute,
-	// An API server has at most 200 changes under way by default, and a cluster a few API servers.
+	// By default, an API server has at most 200 writes in progress, and a cluster has a few API servers.
 	Connections: 1000,
 	ShutDown:    5 * time.Second,
 }
 
 const (
-	// maxBody is what a request may have. An object has 3 MB at the most, and an update comes with the old and the new one; a conversion
-	// comes with a page of a list.
+	// maxBody limits the size of a request. An object has at most 3 MB. An update includes the old and the new object, and a conversion a page of
+	// a list.
 	maxBody = 16 << 20
-	// largeBody is what makes a request a large one. Of these, one is answered at a time: that takes several times as much memory as the body.
+	// largeBody is the size above which a request is large. One large request is answered at a time, because it takes several times its size in
+	// memory.
 	largeBody = 1 << 20
-	// maxBodies is what all requests under way may have together if one of them is large: one that is answered, and one that waits.
+	// maxBodies limits the total size of all requests in progress if one of them is large: one that is answered, and one that waits.
 	maxBodies = 2 * maxBody
-	// smallBodies is what the others may have beyond that, so that large requests, which may wait for a while, do not keep them out.
+	// smallBodies is additional room for small requests, so that large requests, which may wait for a while, do not lock them out.
 	smallBodies = 8 << 20
 )
 
 // Handler answers requests.
 type Handler struct {
 	mux *http.ServeMux
-	// reading is the size of all bodies in memory.
+	// reading is the total size of all bodies in memory.
 	reading atomic.Int64
 	// large has an element while a large request is answered.
 	large chan struct{}
-	// isEnding tells that clients should go elsewhere.
+	// isEnding is set if clients should connect to another replica.
 	isEnding atomic.Bool
 }
 
-// NewHandler makes the handler of these paths.
+// NewHandler creates the handler of these paths.
 func NewHandler(routes map[string]http.Handler) *Handler {
 	h := &Handler{mux: http.NewServeMux(), large: make(chan struct{}, 1)}
 	for path, route := range routes {
@@ -65,7 +66,7 @@ func NewHandler(routes map[string]http.Handler) *Handler {
 	return h
 }
 
-// End makes clients close their connections after the next answer, so that they connect to another replica.
+// End makes clients close their connections after the next response, so that they connect to another replica.
 func (h *Handler) End() { h.isEnding.Store(true) }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +76,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// guard lets a request through to a webhook if an API server could have sent it.
+// guard passes a request to a webhook only if an API server could have sent it.
 func (h *Handler) guard(path string, route http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -86,7 +87,7 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 			}
 			metrics.ObserveWebhook(path, answer.code, time.Since(started))
 			if answer.isBroken {
-				panic(http.ErrAbortHandler) // closes the connection: half of an answer must not pass for all of it
+				panic(http.ErrAbortHandler) // closes the connection, so that half a response is not mistaken for a complete one
 			}
 		}()
 		ctx, cancel := context.WithTimeout(r.Context(), timeLeft(r))
@@ -114,12 +115,12 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 		}
 		route.ServeHTTP(answer, r.WithContext(ctx))
 		if answer.code == 0 {
-			answer.code = http.StatusOK // as net/http answers for a handler that says nothing
+			answer.code = http.StatusOK // the default of net/http
 		}
 	})
 }
 
-// refuse tells what is wrong with the header of a request; 0 if nothing is.
+// refuse checks the header of a request. It returns 0 if the header is valid.
 func refuse(r *http.Request) (code int, why string) {
 	if r.Method != http.MethodPost {
 		return http.StatusMethodNotAllowed, "a review is posted"
@@ -133,8 +134,8 @@ func refuse(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// readBody reads the body before a webhook sees the request, so that a client that is slow to send it keeps no webhook busy. What has
-// been read counts until done is called: what was only announced does not, or two clients that send nothing could keep all others out.
+// readBody reads the body before the webhook sees the request, so that a slow client does not keep a webhook busy. Bytes that were read count
+// until done is called. Announced bytes do not count. Otherwise two clients that send nothing could lock out all others.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (done func(), code int, err error) {
 	body := &countingReader{from: http.MaxBytesReader(w, r.Body, maxBody), all: &h.reading}
 	data, err := io.ReadAll(body)
@@ -169,7 +170,7 @@ func (h *Handler) enter(ctx context.Context, size int64) (leave func(), err erro
 
 var errBusy = errors.New("too many large requests at a time")
 
-// countingReader counts what is read, together with others.
+// countingReader adds the bytes that it reads to a shared total.
 type countingReader struct {
 	from io.Reader
 	all  *atomic.Int64
@@ -194,7 +195,7 @@ func (c *countingReader) release() {
 	c.read = 0
 }
 
-// timeLeft is how long the API server waits for the answer, which it says in the query, less what the way takes.
+// timeLeft returns how long the API server waits for the response, which is in the query, minus a margin for the network.
 func timeLeft(r *http.Request) time.Duration {
 	asked, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || asked <= 0 || asked > Limits.Answer {
@@ -203,7 +204,7 @@ func timeLeft(r *http.Request) time.Duration {
 	return asked * 9 / 10
 }
 
-// recovered answers in place of a webhook that has panicked. That ends neither the process nor the connection.
+// recovered answers for a webhook that has panicked. The process and the connection stay alive.
 func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
 	metrics.WebhookPanics.Inc()
 	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", bounds.Short(r.URL.Path), "panic", bounds.Short(fmt.Sprint(problem)), "stack", string(debug.Stack()))
@@ -214,7 +215,7 @@ func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
 	http.Error(answer, "the webhook has panicked: see the log of the controller", http.StatusInternalServerError)
 }
 
-// answer records what is answered.
+// answer records the status code of the response.
 type answer struct {
 	http.ResponseWriter
 	code     int

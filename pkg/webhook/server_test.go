@@ -21,10 +21,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// patience is how long to wait for what should happen soon.
+// patience is the timeout for events that should happen soon.
 const patience = 60 * time.Second
 
-// testLimits are short enough to be waited for, and long enough for a handshake on a busy machine.
+// testLimits are short enough to wait for, and long enough for a handshake on a busy machine.
 var testLimits = serve.Limits{
 	Header: 2 * time.Second, Body: 4 * time.Second, Answer: patience, Idle: time.Minute, Connections: 8, ShutDown: 5 * time.Second,
 }
@@ -34,9 +34,9 @@ type testServer struct {
 	*serve.Server
 	t       *testing.T
 	handler *Handler
-	// release lets the webhook /wait answer.
+	// release makes the webhook /wait answer.
 	release chan struct{}
-	// waiting is how many requests wait in it.
+	// waiting is the number of requests in /wait.
 	waiting atomic.Int32
 	client  *http.Client
 }
@@ -83,7 +83,7 @@ func startServer(t *testing.T, limits serve.Limits) *testServer {
 	return s
 }
 
-// ask sends a request, and returns the answer's code and body.
+// ask sends a request and returns the status code and body of the response.
 func (s *testServer) ask(method, path, contentType string, body io.Reader) (int, string, error) {
 	request, err := http.NewRequestWithContext(context.Background(), method, "https://"+s.Address()+path, body)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *testServer) ask(method, path, contentType string, body io.Reader) (int,
 	return response.StatusCode, string(answer), err
 }
 
-// expectEcho expects that the server works.
+// expectEcho checks that the server works.
 func (s *testServer) expectEcho(when string) {
 	s.t.Helper()
 	if code, body, err := s.ask("POST", "/echo", "application/json", strings.NewReader(`{}`)); err != nil || code != 200 || body != "{}" {
@@ -109,7 +109,7 @@ func (s *testServer) expectEcho(when string) {
 	}
 }
 
-// await waits until something is so.
+// await waits until isSo returns true.
 func (s *testServer) await(what string, isSo func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !isSo(); time.Sleep(5 * time.Millisecond) {
@@ -119,7 +119,7 @@ func (s *testServer) await(what string, isSo func() bool) {
 	}
 }
 
-// zeros has n bytes, whose number is announced, or not.
+// zeros returns a body of n bytes, with or without a Content-Length.
 func zeros(n int64, isAnnounced bool) io.Reader {
 	if isAnnounced {
 		return bytes.NewReader(make([]byte, n))
@@ -131,7 +131,7 @@ type endless struct{}
 
 func (endless) Read(buffer []byte) (int, error) { return len(buffer), nil }
 
-// What no API server sends is refused, and changes nothing for those who come after.
+// Requests that no API server sends are refused, and do not affect later requests.
 func TestRefusals(t *testing.T) {
 	limits := testLimits
 	limits.Body = patience // large bodies take a while on a busy machine
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			code, body, err := s.ask(test.method, test.path, test.contentType, test.body)
-			// A client that is still sending when it is refused may see the connection closed before it reads why.
+			// A client that is still sending when it is refused may see the connection closed before it reads the response.
 			isCutShort := err != nil && (test.code == 413 || test.code == 431)
 			if !isCutShort && (err != nil || code != test.code || !strings.Contains(body, test.part)) {
 				t.Errorf("got %d %.200q, error %v; want %d with %q", code, body, err, test.code, test.part)
@@ -188,7 +188,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The same request again gets the same answer: nothing is remembered.
+// A repeated request gets the same response: the server keeps no state.
 func TestReplay(t *testing.T) {
 	s := startServer(t, testLimits)
 	for range 3 {
@@ -198,7 +198,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A panic is an answer and a metric, and not the end of the process, nor of the connection.
+// A panic results in a response and a metric. It ends neither the process nor the connection.
 func TestPanic(t *testing.T) {
 	s := startServer(t, testLimits)
 	count := func() float64 {
@@ -225,14 +225,14 @@ func TestPanic(t *testing.T) {
 			t.Errorf("%v panics counted, want %d", got, i+1)
 		}
 	}
-	// An answer that was begun cannot be taken back, but must not look like a whole one.
+	// A response that was started cannot be taken back, but must not look complete.
 	if code, body, err := s.ask("POST", "/half", "application/json", strings.NewReader(`{}`)); err == nil {
 		t.Errorf("got %d %q as if it were an answer", code, body)
 	}
 	s.expectEcho("afterwards")
 }
 
-// A webhook gets as much time as the API server gives, and a little less.
+// A webhook gets slightly less time than the API server waits.
 func TestDeadline(t *testing.T) {
 	s := startServer(t, testLimits)
 	started := time.Now()
@@ -242,7 +242,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// All bodies together are bounded, so that large ones cannot take all of the memory, and one large request is answered at a time. Small ones
+// The total size of all bodies is limited, so that large ones cannot use up the memory. One large request is answered at a time. Small requests
 // do not wait.
 func TestBodiesBounded(t *testing.T) {
 	limits := testLimits
@@ -275,7 +275,7 @@ func TestBodiesBounded(t *testing.T) {
 	}
 }
 
-// A large request waits for another one as long as its call may take.
+// A large request waits for another one until its deadline.
 func TestLargeRequestWaits(t *testing.T) {
 	s := startServer(t, testLimits)
 	first := make(chan int)
@@ -297,7 +297,7 @@ func TestLargeRequestWaits(t *testing.T) {
 	s.await("its memory", func() bool { return s.handler.reading.Load() == 0 && len(s.handler.large) == 0 })
 }
 
-// A small request has room beside large ones, but small ones are bounded, too.
+// Small requests have room beside large ones, but their total size is limited as well.
 func TestRoomForSmallBodies(t *testing.T) {
 	s := startServer(t, testLimits)
 	s.handler.reading.Store(maxBodies + smallBodies - 100)
@@ -307,7 +307,7 @@ func TestRoomForSmallBodies(t *testing.T) {
 	}
 }
 
-// A request that is under way when the server ends gets its answer; those before it are told to go elsewhere.
+// A request in progress gets its response when the server shuts down. Requests before the shutdown are told to connect to another replica.
 func TestEnd(t *testing.T) {
 	s := startServer(t, testLimits)
 	answered := make(chan error)

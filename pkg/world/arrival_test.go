@@ -14,17 +14,17 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// finalState is the state of the pods in the end.
+// finalState is the state of the pods at the end.
 type finalState struct {
 	*World
 	update, current string
-	// count is the number of active pods, byRevision has it by revision; badRevisions have pods that will never be available.
+	// count is the number of active pods, and byRevision has it by revision. badRevisions have pods that will never be available.
 	count, available int
 	byRevision       map[string]int
 	badRevisions     map[string]bool
 	// stuck is how many pods stay terminating.
 	stuck int
-	// notInPlace tells that pods may only be updated in place, and that a pod cannot be.
+	// notInPlace is set if pods may only be updated in place, and a pod cannot be.
 	notInPlace bool
 }
 
@@ -54,12 +54,12 @@ func (w *World) newFinalState() (*finalState, error) {
 		}
 	}
 	if a.available <= w.Manager.DesiredReplicas()-w.Manager.MaxUnavailable() {
-		mismatch = nil // restoring a pod may take a restart, and no further pod may become unavailable
+		mismatch = nil // restoring a pod may need a restart, and no further pod may become unavailable
 	}
 	return a, mismatch
 }
 
-// cannotUpdateInPlace tells whether a pod may only be updated in place, and cannot be.
+// cannotUpdateInPlace reports whether a pod may only be updated in place, and cannot be.
 func (a *finalState) cannotUpdateInPlace(p *corev1.Pod) bool {
 	if a.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return false
@@ -71,7 +71,7 @@ func (a *finalState) cannotUpdateInPlace(p *corev1.Pod) bool {
 	return !a.isStored(hash) || a.hidden[p.UID].refused == a.update || !canUpdateInPlace(a.templateByHash[hash], a.templateByHash[a.update])
 }
 
-// checkSpec: a pod has the spec of the revision in its label, unless it was created by hand or the revision is lost.
+// checkSpec checks that a pod has the spec of the revision in its label, unless the pod was created by hand or the revision is lost.
 func (w *World) checkSpec(p *corev1.Pod) error {
 	hash := p.Labels[v1.LabelRevision]
 	template := w.templateByHash[hash]
@@ -81,8 +81,8 @@ func (w *World) checkSpec(p *corev1.Pod) error {
 	return fmt.Errorf("%s is not what its revision %s says: %+v", p.Name, hash, p.Spec.Containers)
 }
 
-// isAsWanted reports whether the partition has as many pods of other revisions as it says, of whichever, and all others are of the new one. It
-// has fewer only if no pod can be made for it, because no other revision is known. A good revision is for all pods.
+// isAsWanted reports whether the partition has the specified number of pods of other revisions, and all other pods have the new revision. The
+// partition has fewer only if no pod can be created for it, because no other revision is known. A good revision is for all pods.
 func (a *finalState) isAsWanted() bool {
 	other, partition := a.count-a.byRevision[a.update], a.Manager.Partition()
 	if a.current == a.update {
@@ -91,7 +91,7 @@ func (a *finalState) isAsWanted() bool {
 	return a.count == a.Manager.DesiredReplicas() && (other == partition || other < partition && !a.canMakeOld())
 }
 
-// checkFinalState: the pods are as the spec says, and the status says so.
+// checkFinalState checks that the pods match the spec, and that the status says so.
 func (w *World) checkFinalState() error {
 	a, err := w.newFinalState()
 	if err != nil {
@@ -108,26 +108,26 @@ func (w *World) checkFinalState() error {
 	return nil
 }
 
-// isBlocked tells whether pods that stay terminating keep other pods from being deleted or created.
+// isBlocked reports whether pods that stay terminating keep other pods from being deleted or created.
 func (a *finalState) isBlocked() bool {
 	return a.stuck > 0 && (a.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete || a.Manager.PacesScaleDown() ||
 		a.Manager.Strategy() == v1.RecreateStrategy)
 }
 
-// checkZero: with zero replicas there are no active pods, unless pods that stay terminating use up scaleDown.maxTerminating.
+// checkZero checks that with zero replicas there are no active pods, unless pods that stay terminating use up scaleDown.maxTerminating.
 func (a *finalState) checkZero() (string, bool) {
 	isHeldUp := a.stuck > 0 && a.Manager.PacesScaleDown()
 	return "zero is not zero", a.Manager.DesiredReplicas() > 0 || a.count == 0 || isHeldUp
 }
 
-// isUnstarted tells whether the rollout was paused before its first pod, or with no more than a few adopted ones.
+// isUnstarted reports whether the rollout was paused before its first pod, or with only a few adopted pods.
 func (a *finalState) isUnstarted() bool {
 	isOwn := func(p *corev1.Pod) bool { return p.Labels[v1.LabelRevision] != "" }
 	hasOnlyAdopted := a.count < a.Manager.DesiredReplicas() && !slices.ContainsFunc(a.activePods(), isOwn)
 	return a.Manager.Spec.Paused && a.current == "" && (a.count == 0 || hasOnlyAdopted)
 }
 
-// checkPaused: a pause keeps the surge pods of a rollout until somebody scales down: then there are exactly the desired pods.
+// checkPaused checks that a pause keeps the surge pods of a rollout until the user scales down. After that, there are exactly the desired pods.
 func (a *finalState) checkPaused() (string, bool) {
 	desired := a.Manager.DesiredReplicas()
 	switch {
@@ -145,13 +145,13 @@ func (a *finalState) checkPaused() (string, bool) {
 	}
 }
 
-// isMarkedWithoutReplacement tells whether a pod is marked for deletion whose replacement must be available first, because
-// maxUnavailable is 0, and never will be.
+// isMarkedWithoutReplacement reports whether a pod is marked for deletion whose replacement must be available first, because maxUnavailable is 0,
+// but never will be.
 func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }
 
-// checkCount: there are as many active pods as desired; with a bad revision, and in a halt, there may be surge pods, too.
+// checkCount checks that there are as many active pods as desired. With a bad revision, or in a halt, there may also be surge pods.
 func (a *finalState) checkCount() (string, bool) {
 	m := a.Manager
 	desired, most := m.DesiredReplicas(), m.DesiredReplicas()
@@ -175,7 +175,7 @@ func (a *finalState) checkCount() (string, bool) {
 	}
 }
 
-// checkRevisions: the pods have the desired revisions, and the status says so.
+// checkRevisions checks that the pods have the desired revisions, and that the status says so.
 func (a *finalState) checkRevisions() (string, bool) {
 	m, status := a.Manager, &a.Manager.Status
 	desired, ready := m.DesiredReplicas(), reasonOf(status, v1.ConditionReady)
@@ -195,7 +195,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	case a.badRevisions[a.update] && (!isRolledBack || isLeftAlone):
 		return "stuck with a bad revision", a.isStuckSafely()
 	case len(a.badRevisions) > 0:
-		// The old revision, which pods keep or return to, is bad, too.
+		// The old revision, which pods keep or return to, is also bad.
 		isToStay := isRolledBack || isLeftAlone || m.Partition() > 0 || a.available <= desired-m.MaxUnavailable()
 		return "left with bad pods", !isReady && isToStay
 	case status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current == "":
@@ -217,7 +217,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	return "the end", isReady && isCurrent && isAsWanted
 }
 
-// isHaltedByGone reports whether pods of the new revision that have failed are gone, and halt it for ever: none is to take their place.
+// isHaltedByGone reports whether failed pods of the new revision are gone and halt it forever, because no pod will replace them.
 func (a *finalState) isHaltedByGone() bool {
 	isOfUpdate := func(b blame) bool { return b.revision == a.update }
 	hasFailed := func(p *corev1.Pod) bool { return nodes.IsFinished(p) && a.hashOf(p) == a.update && a.isBlamed(p) }
@@ -240,12 +240,12 @@ func (a *finalState) cannotReturn() bool {
 	return true
 }
 
-// isStuckSafely tells whether a bad revision has done no more harm than it may, and the status reports it.
+// isStuckSafely reports whether a bad revision has done no more harm than allowed, and the status reports it.
 func (a *finalState) isStuckSafely() bool {
 	m, status := a.Manager, &a.Manager.Status
 	isStalled := reasonOf(status, v1.ConditionStalled) != ""
 	switch {
-	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy || a.current == a.update: // there is no rollout that could be stalled
+	case m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy || a.current == a.update: // there is no rollout that could stall
 		return meta.IsStatusConditionFalse(status.Conditions, v1.ConditionReady)
 	case a.current == "" || m.Strategy() == v1.RecreateStrategy:
 		return isStalled

@@ -11,20 +11,20 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// blame is the failure of a pod of a revision by its own fault, from which the pod has not recovered.
+// blame is a failure that a pod of a revision has caused itself, and from which it has not recovered.
 type blame struct {
 	revision string
-	// since is when the pod first failed; zero if it has not.
+	// since is when the pod first failed, or zero if it has not.
 	since time.Time
-	// graceOver tells that the grace period of the failure policy is over: a longer grace period comes too late.
+	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
-	// told tells that a status has said so, inherited that another pod has failed.
+	// told is set if a status has reported the failure, inherited if another pod has failed.
 	told, inherited bool
 }
 
-// blamePod notes that a pod has failed by itself. A failure before the kubelet has seen the update to the pod's revision does not count
-// against that revision. But once the kubelet has seen it, nobody can tell such a crash from one right after the update: then the pod is
-// blamed, unless it is finished. With old kubelets nobody can tell at all.
+// blamePod records that a pod has failed on its own. A failure before the kubelet has seen the update to the pod's revision does not count against
+// that revision. But once the kubelet has seen it, such a crash looks the same as one right after the update. Then the pod is blamed, unless it is
+// finished. With old kubelets, the two cannot be distinguished at all.
 func (w *World) blamePod(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if hidden.failedEarly = hidden.Observed < hidden.revisionGeneration && !w.OldKubelets; hidden.failedEarly {
@@ -38,15 +38,15 @@ func (w *World) blamePod(p *corev1.Pod) {
 	}
 }
 
-// blameLate blames a pod whose kubelet has seen the update, and that has failed before.
+// blameLate blames a pod that failed before its kubelet saw the update, now that the kubelet has seen it.
 func (w *World) blameLate(p *corev1.Pod) {
 	if w.hidden[p.UID].failedEarly {
 		w.blamePod(p)
 	}
 }
 
-// loseBlame notes that a pod goes: what it is blamed for stays with its revision, until a replacement has shown that it can serve. A failure
-// that the status was never told of is forgotten.
+// loseBlame records that a pod goes away. Its blame stays with its revision until a replacement has shown that it can serve. A failure that no
+// status has reported is forgotten.
 func (w *World) loseBlame(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if w.isBlamed(p) && w.isTold(p) {
@@ -55,7 +55,8 @@ func (w *World) loseBlame(p *corev1.Pod) {
 	hidden.blame = blame{}
 }
 
-// loseBlameOnceUpdated returns what to call after an update in place: if the pod has another revision then, it is as if it were gone.
+// loseBlameOnceUpdated returns a function to call after an update in place. If the pod then has another revision, its blame is handled as if the
+// pod were gone.
 func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 	before, blamed, isTold := w.hashOf(p), w.hidden[p.UID].blame, w.isBlamed(p) && w.isTold(p)
 	return func() {
@@ -65,14 +66,14 @@ func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 	}
 }
 
-// isTold reports whether the status says that the pod fails, or another in whose place it is. What happened before the first status of a
-// rollout does not count.
+// isTold reports whether the status reports a failure of the pod, or of another pod that it replaces. Anything before the first status of a rollout
+// does not count.
 func (w *World) isTold(p *corev1.Pod) bool {
 	told := w.Manager.Status.Rollout
 	return w.hidden[p.UID].blame.inherited || w.hidden[p.UID].blame.told || told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
-// inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from one of the same revision that is gone.
+// inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
 func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	if creation.Replaces != nil && w.hidden[creation.Replaces.UID] != nil {
 		before := w.hidden[creation.Replaces.UID]
@@ -91,7 +92,7 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	}
 }
 
-// isBlamed tells whether a pod has failed as a pod of its revision, and has not recovered.
+// isBlamed reports whether a pod has failed while it had its present revision, and has not recovered.
 func (w *World) isBlamed(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
@@ -102,7 +103,7 @@ func (w *World) isBlamed(p *corev1.Pod) bool {
 		p.Labels[v1.LabelManager] == w.Manager.Name
 }
 
-// countBlamed is how many pods of the new revision are blamed, and for how many of these the grace period is over.
+// countBlamed returns how many pods of the new revision are blamed, and for how many of them the grace period is over.
 func (w *World) countBlamed() (count, graceOver int) {
 	for _, p := range w.Pods {
 		if !w.isBlamed(p) || w.hashOf(p) != w.updateHash {
@@ -125,13 +126,13 @@ func (w *World) countBlamed() (count, graceOver int) {
 	return count, graceOver
 }
 
-// isGraceOver tells whether the grace period is over, up to a second: timestamps have whole seconds.
+// isGraceOver reports whether the grace period is over, within a second, because timestamps have whole seconds.
 func (w *World) isGraceOver(b blame) bool {
 	return !b.since.IsZero() && w.Now.Sub(b.since) >= w.Manager.FailureGrace()-time.Second
 }
 
-// noteRecoveries notes what the controller has seen of failing pods in this sync, and ends the blame of pods that have been available for
-// long enough.
+// noteRecoveries records what the controller has seen of failing pods in this sync, and ends the blame of pods that have been available for long
+// enough.
 func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
@@ -146,7 +147,7 @@ func (w *World) noteRecoveries() {
 			hidden.blame.graceOver = hidden.blame.graceOver || w.isGraceOver(hidden.blame)
 			continue
 		}
-		since := hidden.ReadySince // whatever the kubelet's clock says
+		since := hidden.ReadySince // regardless of the kubelet's clock
 		if hidden.updatedAt.After(since) {
 			since = hidden.updatedAt
 		}
@@ -159,8 +160,8 @@ func (w *World) noteRecoveries() {
 	}
 }
 
-// passBlame passes inherited blame on if another pod may be meant that was created since the failure and is not ready: which of several new
-// pods is the replacement, no status tells.
+// passBlame passes inherited blame on if another pod that was created since the failure is not ready. No status shows which of several new pods is
+// the replacement.
 func (w *World) passBlame(p *corev1.Pod, b blame) {
 	for _, other := range w.activePods() {
 		hidden := w.hidden[other.UID]

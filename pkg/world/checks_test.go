@@ -24,8 +24,8 @@ func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
 	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
-// checkTrimmed: what the controller's caches drop of a pod makes no difference. The check takes as long as the plan, so only updates in
-// place, which depend on the most fields, are always checked, and a fifth of the other plans that do something.
+// checkTrimmed checks that the fields that the controller's caches drop from pods make no difference. The check takes as long as the plan. So it
+// always covers only updates in place, which depend on the most fields, and a fifth of the other plans that do something.
 func (s *synced) checkTrimmed() error {
 	if len(s.plan.Update) == 0 && (s.plan.Empty() || s.podCount%5 > 0) {
 		return nil
@@ -52,7 +52,7 @@ func (s *synced) checkTrimmed() error {
 	return nil
 }
 
-// patchesOf are the patches of a step of an update in place.
+// patchesOf returns the patches for a step of an update in place.
 func patchesOf(update inplace.Update, w *World) []string {
 	if update.IsGateStep() {
 		return []string{string(must(update.GatePatch(w.Now)))}
@@ -60,7 +60,7 @@ func patchesOf(update inplace.Update, w *World) []string {
 	return []string{string(must(update.BeginPatch(w.Now))), string(must(update.ResizePatch())), string(must(update.Patch(w.Manager, w.Now)))}
 }
 
-// checkNames: no pod is created with a name that is in use, no two pods are created with the same name, and no pod is deleted twice.
+// checkNames checks that no pod is created with a name that is in use, no two pods are created with the same name, and no pod is deleted twice.
 func (s *synced) checkNames() error {
 	used := map[string]bool{}
 	for _, p := range s.Pods {
@@ -91,7 +91,7 @@ func (s *synced) checkNames() error {
 	return nil
 }
 
-// checkSurge: creates never bring the pods above replicas + maxSurge. With TerminationComplete, terminating pods count, too.
+// checkSurge checks that creates never bring the number of pods above replicas + maxSurge. With TerminationComplete, terminating pods count, too.
 func (s *synced) checkSurge() error {
 	count, waits := len(s.plan.Create), s.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete
 	for _, p := range s.activePods() {
@@ -110,9 +110,9 @@ func (s *synced) checkSurge() error {
 	return nil
 }
 
-// checkFloor: the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable would
-// stay available. A restored pod counts if a container has to restart. A pod that its kubelet is about to restart is no loss, even if the kubelet
-// has said nothing for long.
+// checkFloor checks that the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable
+// pods would stay available. A restored pod counts if a container has to restart. A pod that its kubelet is about to restart is no loss, even if
+// the kubelet has been silent for long.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -144,8 +144,8 @@ func (s *synced) checkFloor() error {
 	return nil
 }
 
-// checkResized: no update changes an image together with CPU or memory, nor while the kubelet has a resize to carry out: the kubelet would
-// start the container with its new limits in the pod's old ones.
+// checkResized checks that no update changes an image together with CPU or memory, nor while the kubelet has a resize to carry out: the kubelet
+// would start the container with its new limits inside the pod's old ones.
 func (s *synced) checkResized() error {
 	for _, c := range s.plan.Update {
 		isUnknown := c.Pod.Status.ObservedGeneration == 0 || s.IsBehind(c.Pod) && s.isSilentForLong(c.Pod)
@@ -163,8 +163,8 @@ func (s *synced) checkResized() error {
 	return nil
 }
 
-// checkDrained: with a grace period, no pod that has our readiness gate is updated unless it has been out of its Services for that long, or its
-// kubelet has not answered the closed gate for a minute more. What the kubelet's clock says makes no difference.
+// checkDrained checks that, with a grace period, no pod that has our readiness gate is updated unless it has been out of its Services for that
+// long, or its kubelet has not responded to the closed gate for a minute more. The kubelet's clock makes no difference.
 func (s *synced) checkDrained() error {
 	grace := s.Manager.InPlaceGrace()
 	for _, c := range s.plan.Update {
@@ -185,7 +185,7 @@ func (s *synced) checkDrained() error {
 	return nil
 }
 
-// checkOverlap: Recreate creates no pod while a pod of another revision may still run.
+// checkOverlap checks that Recreate creates no pod while a pod of another revision may still run.
 func (s *synced) checkOverlap() error {
 	if s.Manager.Strategy() != v1.RecreateStrategy || len(s.plan.Create) == 0 {
 		return nil
@@ -204,8 +204,8 @@ func (s *synced) checkOverlap() error {
 	return nil
 }
 
-// countUnproven counts by how many the unavailable pods of the new revision, with those that the plan adds, exceed maxSurge +
-// maxUnavailable while there are old pods.
+// countUnproven counts by how many the unavailable pods of the new revision, including those that the plan adds, exceed maxSurge + maxUnavailable
+// while there are old pods.
 func (s *synced) countUnproven() error {
 	s.unproven = 0
 	current, oldPods := s.currentHash(), 0
@@ -238,9 +238,9 @@ func (s *synced) countUnproven() error {
 	return nil
 }
 
-// checkUnproven: a rollout has no unproven pods. This does not hold while it is halted or not possible in place, because lost pods are then
-// replaced by pods of the same revision; nor after the revision has failed. Where a request has failed, the status tells that instead of
-// what is not possible in place.
+// checkUnproven checks that a rollout has no unproven pods. This does not hold while the rollout is halted or not possible in place, because lost
+// pods are then replaced by pods of the same revision, nor after the revision has failed. If a request has failed, the status reports that instead
+// of what is not possible in place.
 func (s *synced) checkUnproven() error {
 	isHidden := s.failure != nil && s.Manager.PodUpdatePolicy() == v1.InPlaceOnly
 	keepsRevisions := func(status *v1.PodManagerStatus) bool {
@@ -253,7 +253,7 @@ func (s *synced) checkUnproven() error {
 	return nil
 }
 
-// checkSame: the same observation leads to the same plan, and so does one in another order.
+// checkSame checks that the same observation leads to the same plan, in whatever order.
 func (s *synced) checkSame() error {
 	if !s.chance(0.2) {
 		return nil
@@ -275,8 +275,8 @@ func (s *synced) checkSame() error {
 	return nil
 }
 
-// checkCurrent: the new revision becomes the current one when it has been good for the bake time. One that was superseded becomes it only
-// if there is none, and enough of its pods are available.
+// checkCurrent checks that the new revision becomes the current one when it has been good for the bake time. A superseded revision becomes current
+// only if there is none, and enough of its pods are available.
 func (s *synced) checkCurrent() error {
 	status := &s.status
 	switch {
@@ -289,14 +289,14 @@ func (s *synced) checkCurrent() error {
 		return nil
 	case s.baking.revision != s.updateHash:
 		return fmt.Errorf("%s is current, and not good", status.CurrentRevision)
-	case s.Now.Sub(s.baking.since) < s.Manager.BakeTime()-2*time.Second: // the times of recovery and of baking are whole seconds
+	case s.Now.Sub(s.baking.since) < s.Manager.BakeTime()-2*time.Second: // the times of recovery and baking are whole seconds
 		return fmt.Errorf("%s is current, and was good for %v of %v", status.CurrentRevision, s.Now.Sub(s.baking.since), s.Manager.BakeTime())
 	}
 	return nil
 }
 
-// checkMade: a pod of another revision than the new one is made, or moved there, only in a rollback, to the current one; and where pods of the
-// old side are missing, to the newest of those that run there, or else to the current one.
+// checkMade checks when a pod is created from, or moved to, a revision other than the new one. In a rollback, it must be the current revision. If
+// pods of the old side are missing, it must be the newest revision that runs there, or else the current one.
 func (s *synced) checkMade() error {
 	want := cmp.Or(s.newestOld(), s.currentHash())
 	if s.isRolledBack() {
@@ -315,7 +315,7 @@ func (s *synced) checkMade() error {
 	return nil
 }
 
-// isRolledBack reports whether the new revision has failed, by the status or by its mark.
+// isRolledBack reports whether the new revision has failed, according to the status or its mark.
 func (s *synced) isRolledBack() bool {
 	isMarked := func(r *appsv1.ControllerRevision) bool {
 		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
@@ -324,7 +324,8 @@ func (s *synced) isRolledBack() bool {
 		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
 }
 
-// checkLeftAlone: a partition leaves as many pods of other revisions alone as it says, a pause and OnDelete all of them.
+// checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a pause and OnDelete leave all of
+// them alone.
 func (s *synced) checkLeftAlone() error {
 	old, taken := s.oldPods(), 0
 	may := max(0, len(old)-s.Manager.Partition())

@@ -18,19 +18,19 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// Course is what happens in a world without chance.
+// Course determines what happens in a world without randomness.
 type Course struct {
-	// ReadyAfter is how long containers take from their start until they are ready, or crash instead; StopAfter how long they take to stop,
+	// ReadyAfter is how long containers take from their start until they are ready, or crash instead. StopAfter is how long they take to stop,
 	// within the grace period of their pod.
 	ReadyAfter, StopAfter time.Duration
-	// Fate tells how the containers of a pod behave once the pod gets the new revision. number counts these pods, from 1.
+	// Fate returns how the containers of a pod behave once the pod gets the new revision. number counts these pods from 1.
 	Fate func(pod *corev1.Pod, number int) nodes.Quality
 }
 
-// Start is what a course of events begins with. The world changes none of these objects.
+// Start is the state in which a course of events begins. The world does not modify these objects.
 type Start struct {
 	Manager *v1.PodManager
-	// Pods are the pods of the PodManager, and those without a controller that it adopts. So are the Revisions.
+	// Pods are the pods of the PodManager, and pods without a controller that it adopts. The same applies to Revisions.
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
 	// Remembered are revisions that the controller knows without having stored them.
@@ -38,7 +38,7 @@ type Start struct {
 	Now        time.Time
 }
 
-// Begin returns a world in calm that goes on from a start.
+// Begin returns a calm world that continues from a start.
 func Begin(start Start, course Course) *World {
 	w := &World{
 		Manager: start.Manager.DeepCopy(), course: &course, remembered: start.Remembered,
@@ -60,7 +60,8 @@ func Begin(start Start, course Course) *World {
 	return w
 }
 
-// importPod adds a pod that exists. What is in trouble now stays so until the pod is updated in place: nobody can tell whether it recovers.
+// importPod adds an existing pod. If the pod is in trouble now, it stays so until it is updated in place, because it is unknown whether it would
+// recover.
 func (w *World) importPod(p *corev1.Pod) {
 	w.Pods = append(w.Pods, p)
 	hidden := &hiddenState{State: w.Import(p, outdated(p)), byHand: p.Labels[v1.LabelRevision] == ""}
@@ -83,10 +84,10 @@ func (w *World) importPod(p *corev1.Pod) {
 	}
 }
 
-// overdue is how long after its grace period a pod should be gone.
+// overdue is how long after its grace period a terminating pod should be gone.
 const overdue = 30 * time.Second
 
-// outdated are containers that the kubelet has yet to restart for an update in place, as they still run.
+// outdated returns the containers that the kubelet has yet to restart for an update in place, as they still run.
 func outdated(p *corev1.Pod) map[string]corev1.Container {
 	found := map[string]corev1.Container{}
 	for name, before := range inplace.CompletedRecord(p).Containers {
@@ -106,7 +107,7 @@ func outdated(p *corev1.Pod) map[string]corev1.Container {
 	return found
 }
 
-// isInTrouble tells whether something keeps a container from running.
+// isInTrouble reports whether something keeps a container from running.
 func isInTrouble(p *corev1.Pod) bool {
 	for status := range podstate.ContainerStatuses(p) {
 		if podstate.ContainerTrouble(status) != "" {
@@ -116,8 +117,8 @@ func isInTrouble(p *corev1.Pod) bool {
 	return false
 }
 
-// WillStayUnready tells whether a pod is taken to stay as it is: something keeps a container from running, or the pod has had more than
-// enough time to become ready, if that takes so long.
+// WillStayUnready reports whether a pod is assumed to stay as it is: something keeps a container from running, or the pod has had more than enough
+// time to become ready. takes is how long pods take to become ready.
 func WillStayUnready(p *corev1.Pod, takes time.Duration, now time.Time) bool {
 	if isInTrouble(p) {
 		return true
@@ -131,7 +132,7 @@ func WillStayUnready(p *corev1.Pod, takes time.Duration, now time.Time) bool {
 	return !nodes.IsReady(p) && !isDrained(p) && now.Sub(since) > max(2*takes, time.Minute)
 }
 
-// openGates opens the readiness gates that are not ours: whoever has to, does.
+// openGates opens the readiness gates that are not ours, in place of their controllers.
 func openGates(p *corev1.Pod, now metav1.Time) {
 	for _, gate := range p.Spec.ReadinessGates {
 		if gate.ConditionType != v1.InPlaceReady {
@@ -140,7 +141,8 @@ func openGates(p *corev1.Pod, now metav1.Time) {
 	}
 }
 
-// scheduler chooses the node with the fewest pods, of those that have pods at first, unless the template names another one.
+// scheduler returns a function that chooses the node with the fewest pods, among the nodes that have pods at the start, unless the template names
+// another one.
 func (w *World) scheduler(pods []*corev1.Pod) func(*corev1.Pod) string {
 	var names []string
 	for _, p := range pods {
@@ -163,7 +165,7 @@ func (w *World) scheduler(pods []*corev1.Pod) func(*corev1.Pod) string {
 	}
 }
 
-// decideFate decides how the containers of a pod behave that was created, or updated in place.
+// decideFate decides how the containers of a pod behave after it was created or updated in place.
 func (w *World) decideFate(p *corev1.Pod) {
 	if w.course == nil {
 		return
@@ -186,7 +188,7 @@ func (w *World) scheduleEnd(p *corev1.Pod) {
 	p.DeletionTimestamp = &metav1.Time{Time: w.now().Add(nodes.GracePeriod(p))} // as the API server writes it
 }
 
-// due is when the next step of a pod happens; false if none does.
+// due returns when the next step of a pod happens, or false if none does.
 func (w *World) due(p *corev1.Pod) (time.Time, bool) {
 	if p.DeletionTimestamp != nil {
 		return w.hidden[p.UID].goneAt, !w.hidden[p.UID].stuck
@@ -194,8 +196,8 @@ func (w *World) due(p *corev1.Pod) (time.Time, bool) {
 	return w.Due(p)
 }
 
-// Elapse lets time pass until something happens to a pod, or until the controller is to look again, and lets everything happen that is due
-// then. No time passes if the controller is busy. It returns false if nothing will ever happen.
+// Elapse lets time pass until something happens to a pod, or until the next sync is due, and lets everything happen that is due by then. No time
+// passes if the controller is busy. It returns false if nothing will ever happen.
 func (w *World) Elapse(busy bool) bool {
 	next, found := w.nextEvent()
 	if !busy {
@@ -209,7 +211,7 @@ func (w *World) Elapse(busy bool) bool {
 	return true
 }
 
-// nextEvent is when the next thing happens; false if nothing does.
+// nextEvent returns when the next event happens, or false if none does.
 func (w *World) nextEvent() (next time.Time, found bool) {
 	for _, p := range w.Pods {
 		if at, isDue := w.due(p); isDue && (!found || at.Before(next)) {
@@ -220,7 +222,7 @@ func (w *World) nextEvent() (next time.Time, found bool) {
 		return next, found
 	}
 	again := w.Again.At
-	if !again.After(w.Now) { // the last sync was not busy: another one would find the same
+	if !again.After(w.Now) { // the last sync was not busy, so another one would find the same
 		again = w.Now.Add(time.Second)
 	}
 	if !found || again.Before(next) {
@@ -229,7 +231,7 @@ func (w *World) nextEvent() (next time.Time, found bool) {
 	return next, true
 }
 
-// happenAllDue lets everything happen that is due by now, and tells whether there was anything.
+// happenAllDue lets everything happen that is due by now, and reports whether anything was.
 func (w *World) happenAllDue() (happened bool) {
 	for _, p := range slices.Clone(w.Pods) {
 		if at, isDue := w.due(p); isDue && !at.After(w.Now) {

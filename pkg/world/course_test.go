@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// courseOf goes on, without chance, from where a random world is after a time of trouble. Each third updated pod crashes, and each fifth is
-// never ready.
+// courseOf continues, without randomness, from a random world after a time of trouble. Every third updated pod crashes, and every fifth is never
+// ready.
 func courseOf(seed uint64) *World {
 	random := New(seed)
 	for range 5 {
@@ -34,9 +34,9 @@ func courseOf(seed uint64) *World {
 	})
 }
 
-// playCourse plays until nothing happens any more, checks promises that do not depend on what was before, and returns all plans.
+// playCourse runs until nothing happens any more, checks the promises that do not depend on earlier events, and returns all plans.
 func playCourse(w *World) (lines []string, err error) {
-	// Who is to blame, and how long a rollout has been without progress, depends on what happened before.
+	// Which pods are to blame, and how long a rollout has been without progress, depends on earlier events.
 	checked := []string{"trimmed", "names", "surge", "floor", "overlap", "current", "ready-stalled", "stalled-busy", "progressing"}
 	for range 5000 {
 		s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
@@ -68,7 +68,7 @@ func playCourse(w *World) (lines []string, err error) {
 	return lines, fmt.Errorf("does not come to rest")
 }
 
-// From whatever there is, a course without chance keeps the promises, comes to rest, and is the same each time.
+// From any state, a course without randomness keeps the promises, becomes idle, and is the same each time.
 func TestCourse(t *testing.T) {
 	for seed := range uint64(scenarios / 8) {
 		lines, err := playCourse(courseOf(seed))
@@ -81,7 +81,7 @@ func TestCourse(t *testing.T) {
 	}
 }
 
-// A course changes none of the objects that it begins with.
+// A course modifies none of the objects that it begins with.
 func TestCourseKeepsItsStart(t *testing.T) {
 	random := New(1)
 	start := Start{Manager: random.Manager, Pods: random.Pods, Revisions: random.Revisions, Now: random.Now}

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
-// Digest is a plan as text, in its own order.
+// Digest returns a plan as text, in the order of the plan.
 func Digest(decided plan.Plan) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -58,10 +58,10 @@ func Digest(decided plan.Plan) []string {
 	return append(lines, decided.Foreign...)
 }
 
-// Describe is the spec in one line.
+// Describe returns the spec in one line.
 func (w *World) Describe() string { return users.Describe(w.Manager) }
 
-// DescribePods are the pods in one line. A pod has its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
+// DescribePods returns the pods in one line: for each pod its index, its revision, and "!" if it is unavailable, "~" if it is terminating, "+" if
 // it is finished, "?" if it is blamed, "*" if it is marked for deletion, "|" if it is drained, "<" if its kubelet is behind.
 func (w *World) DescribePods() string {
 	var text strings.Builder

@@ -1,21 +1,22 @@
-// Package world simulates a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, kubelets,
-// and users. The same seed gives the same course of events on every machine.
+// Package world simulates a cluster with one PodManager, in as much detail as the planner sees: an API server that may fail, kubelets, and users.
+// The same seed leads to the same course of events on every machine.
 //
 //	world.go     the cluster with its past, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
-//	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go patches, as the API server applies them
-//	time.go      how time passes, in trouble and in calm; mishap.go what goes wrong meanwhile
-//	truth.go     the truth, whatever the planner thinks: which pods are available, and which kubelets are behind
-//	blame.go     which pods have failed by themselves, and since when
-//	course.go    a world without chance that goes on from objects that exist, for kubectl podmanager simulate; describe.go words
+//	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go applies patches like the API server
+//	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile
+//	truth.go     the truth, independent of the planner: which pods are available, and which kubelets are behind
+//	blame.go     which pods have failed on their own, and since when
+//	course.go    a world without randomness that continues from existing objects, for kubectl podmanager simulate; describe.go formats it
 //
 //	nodes        the scheduler and the kubelets
 //	users        random specs, and the users who edit them
-//	dice         what is decided at random
+//	dice         random decisions
 //
-// The promises of the planner are the list in properties_test.go; the checks are beside it. The tests play a fixed set of scenarios.
-// PLAN_TIME=10m go test . -run TestProperties -v plays others for that long. A failure prints its seed: PLAN_SEED=<seed> plays the scenario
-// again and tells each step.
+// The promises of the planner are listed in properties_test.go, and the checks are next to it. The tests run a fixed set of scenarios.
+// PLAN_TIME=10m go test . -run TestProperties -v runs other scenarios for that long. A failure prints its seed: PLAN_SEED=<seed> runs the scenario
+// again and prints each step.
 //
-// The world uses only exported parts of pkg/plan, and works out by itself what it has to know about a pod, so that it can prove the
-// planner wrong. Nothing here may import testing: the tests of this package check the promises of the planner.
+// The world uses only exported parts of pkg/plan, and determines on its own what it has to know about a pod, so that it can prove the planner
+// wrong. Nothing here may import testing, because kubectl podmanager simulate uses this package. The tests of this package check the promises of
+// the planner.
 package world

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// countServing is how many active pods serve.
+// countServing returns how many active pods serve.
 func (s *synced) countServing() (count int) {
 	for _, p := range s.activePods() {
 		if s.isServing(p) {
@@ -23,13 +23,13 @@ func (s *synced) countServing() (count int) {
 	return count
 }
 
-// isServing tells whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until
-// its kubelet restarts it, which may be at any time.
+// isServing reports whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until its
+// kubelet restarts it, which may happen at any time.
 func (s *synced) isServing(p *corev1.Pod) bool {
 	return s.isAvailable(p) || s.OldKubelets && s.hidden[p.UID].interrupted && nodes.IsReady(p)
 }
 
-// checkCounts: no pod counts as available that does not serve. A pod of a lost node does not serve.
+// checkCounts checks that no pod counts as available that does not serve. A pod of a lost node does not serve.
 func (s *synced) checkCounts() error {
 	if serving := s.countServing(); int(s.status.AvailableReplicas) > serving {
 		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
@@ -37,13 +37,13 @@ func (s *synced) checkCounts() error {
 	return nil
 }
 
-// isHalted tells whether a status says that failing pods have halted the rollout.
+// isHalted reports whether a status says that failing pods have halted the rollout.
 func isHalted(status *v1.PodManagerStatus) bool {
 	return reasonOf(status, v1.ConditionReady) == v1.ReasonHalted || reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted
 }
 
-// checkBlame: no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a failure
-// from which it has recovered.
+// checkBlame checks that no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a
+// failure from which it has recovered.
 func (s *synced) checkBlame() error {
 	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.FailureThreshold() {
 		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.FailureThreshold(), blamed, messageOf(&s.status, v1.ConditionReady))
@@ -51,15 +51,15 @@ func (s *synced) checkBlame() error {
 	return nil
 }
 
-// checkFailed: a revision fails only if the grace period of at least failureThreshold blamed pods is over; or if the progress deadline is
-// exceeded while a pod of the revision is unavailable.
+// checkFailed checks that a revision fails only if the grace period of at least failureThreshold blamed pods is over, or if the progress deadline
+// is exceeded while a pod of the revision is unavailable.
 func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
 	}
 	blamed, graceOver := s.countBlamed()
 	_, isMissing := s.countUpdated()
-	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller sees what happens only when it syncs
+	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller notices events only when it syncs
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:
 		return fmt.Errorf("%s is not the new revision", s.status.FailedRevision)
@@ -72,7 +72,7 @@ func (s *synced) checkFailed() error {
 	return nil
 }
 
-// checkGrace: a halt is Stalled only once the grace period of at least failureThreshold pods is over.
+// checkGrace checks that a halt is Stalled only once the grace period of at least failureThreshold pods is over.
 func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
@@ -83,7 +83,7 @@ func (s *synced) checkGrace() error {
 	return nil
 }
 
-// checkReady: Ready is true only while the desired number of pods serves, and there are no other active pods.
+// checkReady checks that Ready is true only while the desired number of pods serves, and there are no other active pods.
 func (s *synced) checkReady() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
 		return nil
@@ -95,7 +95,7 @@ func (s *synced) checkReady() error {
 	return nil
 }
 
-// checkReadyStalled: Ready and Stalled are never both true.
+// checkReadyStalled checks that Ready and Stalled are never both true.
 func (s *synced) checkReadyStalled() error {
 	if meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) && meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionStalled) {
 		return fmt.Errorf("ready: %s, and stalled: %s", messageOf(&s.status, v1.ConditionReady), messageOf(&s.status, v1.ConditionStalled))
@@ -103,7 +103,7 @@ func (s *synced) checkReadyStalled() error {
 	return nil
 }
 
-// checkStalledBusy: a rollout is not Stalled while pods are created, deleted or updated, unless a request fails. Deleting finished pods
+// checkStalledBusy checks that a rollout is not Stalled while pods are created, deleted or updated, unless a request fails. Deleting finished pods
 // does not count.
 func (s *synced) checkStalledBusy() error {
 	stalled := reasonOf(&s.status, v1.ConditionStalled)
@@ -122,7 +122,7 @@ func (s *synced) checkStalledBusy() error {
 	return nil
 }
 
-// checkProgressing: Progressing is not true while Stalled or Ready is true.
+// checkProgressing checks that Progressing is not true while Stalled or Ready is true.
 func (s *synced) checkProgressing() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionProgressing) {
 		return nil

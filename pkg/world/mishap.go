@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// mishap lets something random go wrong with a pod, and tells whether a container has crashed.
+// mishap makes something random go wrong with a pod, and reports whether a container has crashed.
 func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	if p.DeletionTimestamp != nil || nodes.IsFinished(p) {
 		return false
@@ -42,7 +42,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 		w.Evict(p)
 	case what == 13 && p.Status.Phase == corev1.PodRunning:
 		w.logf("%s: phase unknown", p.Name)
-		p.Status.Phase = corev1.PodUnknown // the rest of the status stays
+		p.Status.Phase = corev1.PodUnknown // the rest of the status does not change
 	case what == 14 && p.Status.Phase == corev1.PodRunning:
 		w.logf("%s: its node is restarted", p.Name)
 		w.Reboot(p)
@@ -56,7 +56,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	return false
 }
 
-// relapse makes a pod not ready that has recovered from a failure: mostly the one that has recovered last.
+// relapse makes a pod that has recovered from a failure not ready, mostly the one that has recovered last.
 func (w *World) relapse() {
 	var recovered []*corev1.Pod
 	for _, p := range w.Pods {
@@ -77,7 +77,7 @@ func (w *World) relapse() {
 	w.SetReady(p, false)
 }
 
-// deleteRevision lets somebody delete a revision, possibly the current one.
+// deleteRevision simulates a client that deletes a revision, possibly the current one.
 func (w *World) deleteRevision() {
 	if len(w.Revisions) == 0 {
 		return

@@ -23,7 +23,7 @@ type podPatch struct {
 	}
 }
 
-// ApplyPatch patches a pod as the API server would.
+// ApplyPatch patches a pod like the API server.
 func ApplyPatch(p *corev1.Pod, data []byte) {
 	var patch podPatch
 	if err := json.Unmarshal(data, &patch); err != nil {

@@ -2,6 +2,6 @@
 
 package world
 
-// scenarios are fewer with the race detector, which makes them take ten times as long and can find nothing after the first ones: the world
-// has no goroutines. make unit plays all of them without it.
+// scenarios is lower with the race detector, which makes each scenario take ten times as long. The world has no goroutines, so further scenarios
+// would find no races. make unit runs all of them without it.
 const scenarios = 250

@@ -22,7 +22,7 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// Apply carries out a plan in the order of the controller, up to a failure that the rest depends on.
+// Apply carries out a plan in the same order as the controller, until a failure that the rest depends on.
 func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	if decided.AddFinalizer || decided.RemoveFinalizer {
 		w.Manager = w.Manager.DeepCopy()
@@ -68,7 +68,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	return failure
 }
 
-// deleteAndCreate deletes pods, and creates pods only if no delete failed: creates depend on the deletes.
+// deleteAndCreate deletes pods, and creates pods only if no delete failed, because creates depend on the deletes.
 func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 	for _, deletion := range decided.Delete {
 		if w.fails(0.05) {
@@ -90,7 +90,7 @@ func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 	return nil
 }
 
-// storeRevisions stores revisions, and tells whether no request failed.
+// storeRevisions stores revisions, and reports whether no request failed.
 func (w *World) storeRevisions(stores []history.Store) bool {
 	for i := range stores {
 		if w.fails(0.1) {
@@ -172,7 +172,7 @@ func (w *World) updatePod(change inplace.Update) {
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
 	isRefused := change.Step != inplace.StepRestore && w.fails(0.05)
 	refusal := requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}
-	if w.Manager.PodUpdatePolicy() != v1.InPlaceOnly && w.chance(0.5) { // otherwise nothing but an edit would help
+	if w.Manager.PodUpdatePolicy() != v1.InPlaceOnly && w.chance(0.5) { // otherwise only an edit would help
 		refusal = requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no such thing"}
 	}
 	switch {
@@ -197,7 +197,7 @@ func (w *World) updatePod(change inplace.Update) {
 		if i > 0 && w.fails(0.2) {
 			w.logf("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
 			hidden.interrupt()
-			if isNew { // the first patch has written this time to the pod
+			if isNew { // the first patch wrote this time to the pod
 				hidden.updatedAt = w.now().Time
 			}
 			return
@@ -222,15 +222,15 @@ func (w *World) updatePod(change inplace.Update) {
 	}
 }
 
-// interrupt notes that an update was begun and not completed: the next one counts as another update.
+// interrupt records that an update was begun and not completed. The next one counts as a separate update.
 func (h *hiddenState) interrupt() {
 	if !h.interrupted {
 		h.interrupted, h.updates = true, h.updates+1
 	}
 }
 
-// noteUpdate notes that a pod has another revision. The pod is no longer blamed: an earlier failure that goes on does not count against
-// the new revision until the pod fails again.
+// noteUpdate records that a pod has another revision. The pod is no longer blamed: an earlier failure that continues does not count against the new
+// revision until the pod fails again.
 func (w *World) noteUpdate(change inplace.Update) {
 	hidden := w.hidden[change.Pod.UID]
 	w.templateByHash[change.To.Hash] = change.To.Template()

@@ -11,14 +11,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/users"
 )
 
-// Step lets time pass, lets something happen, and syncs.
+// Step lets time pass, makes something happen, and syncs.
 func (w *World) Step() {
 	w.Pass()
 	w.Happen()
 	w.Sync()
 }
 
-// Pass lets time pass while nothing happens: mostly no longer than until the requeue that the controller has asked for.
+// Pass lets time pass without any event, mostly no longer than until the requeue that the controller has requested.
 func (w *World) Pass() {
 	wait := pick(w, 0, 300*time.Millisecond, time.Second, 10*time.Second, 30*time.Second, time.Minute) * time.Duration(w.dice.IntN(4))
 	if until := w.Again.At.Sub(w.Now); !w.Again.Never() && until < wait && w.chance(0.8) {
@@ -27,8 +27,8 @@ func (w *World) Pass() {
 	w.pass(wait)
 }
 
-// pass lets an amount of time pass. The progress clock of a rollout runs while fewer updated pods are available than desired, and an
-// updated pod is unavailable. It also runs while the status is unwritten: the controller could not write that the clock has stopped.
+// pass lets this much time pass. The progress clock of a rollout runs while fewer updated pods are available than desired, and an updated pod is
+// unavailable. It also runs while the status is not written, because the controller could not record that the clock has stopped.
 func (w *World) pass(wait time.Duration) {
 	if w.progressClock.revision != w.updateHash {
 		w.progressClock = progressStopwatch{revision: w.updateHash}
@@ -40,8 +40,8 @@ func (w *World) pass(wait time.Duration) {
 	w.Now = w.Now.Add(wait)
 }
 
-// noteProgress restarts the progress clock if more updated pods are available than ever before, none is waited for, or another time makes a
-// pod available; and the controller has seen that.
+// noteProgress restarts the progress clock if the controller has seen more updated pods available than ever before, no pod that it waits for, or a
+// changed minReadySeconds.
 func (w *World) noteProgress() {
 	available, isMissing := w.countUpdated()
 	if isNew := w.progressClock.revision != w.updateHash || w.progressClock.minReady != w.Manager.MinReady(); isNew ||
@@ -53,7 +53,7 @@ func (w *World) noteProgress() {
 	}
 }
 
-// Happen lets kubelets make some of their next steps, and lets some mishaps and edits happen.
+// Happen makes the kubelets do some of their next steps, and causes some mishaps and edits.
 func (w *World) Happen() {
 	eager := w.dice.Float64()
 	for _, p := range slices.Clone(w.Pods) {
@@ -83,7 +83,7 @@ func (w *World) Happen() {
 	}
 }
 
-// nextStep is what happens next to a pod; nil if nothing does.
+// nextStep returns what happens next to a pod, or nil if nothing does.
 func (w *World) nextStep(p *corev1.Pod) func() {
 	switch {
 	case p.DeletionTimestamp == nil:
@@ -95,7 +95,7 @@ func (w *World) nextStep(p *corev1.Pod) func() {
 	}
 }
 
-// edit lets the user edit the PodManager.
+// edit simulates an edit of the PodManager by the user.
 func (w *World) edit(change func(*v1.PodManager)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
@@ -103,7 +103,7 @@ func (w *World) edit(change func(*v1.PodManager)) {
 	change(w.Manager)
 }
 
-// releaseAfterCrash lets the user, sometimes, release another template after a crash.
+// releaseAfterCrash simulates a user who sometimes releases another template after a crash.
 func (w *World) releaseAfterCrash() {
 	if w.chance(0.4) {
 		w.edit(w.user.Release)
@@ -123,7 +123,7 @@ func (w *World) CalmDown() {
 	}
 }
 
-// Settle lets kubelets make some of their next steps, and tells whether there were any.
+// Settle makes the kubelets do some of their next steps, and reports whether there were any.
 func (w *World) Settle() bool {
 	moved := false
 	for _, p := range slices.Clone(w.Pods) {
@@ -137,7 +137,7 @@ func (w *World) Settle() bool {
 	return moved
 }
 
-// Wait lets time pass until the requeue of the controller, or for a moment if busy. It returns false if there is nothing to wait for.
+// Wait lets time pass until the controller's requeue, or a short time if busy. It returns false if there is nothing to wait for.
 func (w *World) Wait(busy bool) bool {
 	switch {
 	case busy:

@@ -31,35 +31,35 @@ type World struct {
 	// Pods are all pods of the namespace.
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
-	// Again is when the last sync asked for the next one.
+	// Again is when the last sync requested the next one.
 	Again requeue.LookAgain
 
 	dice  dice.Dice
 	user  *users.User
 	holds map[requeue.HoldKey]requeue.Hold
-	// remembered are the revisions that the last plan asked to remember; nil after a restart of the controller.
+	// remembered are the revisions that the last plan requested to remember. It is nil after a restart of the controller.
 	remembered []*history.Revision
 	// updateHash is the hash of the new revision, as of the last sync.
 	updateHash string
-	// hidden has the state of each pod that the API server does not show.
+	// hidden has, for each pod, the state that the API server does not show.
 	hidden map[types.UID]*hiddenState
 	// templateByHash has the templates that pods were created from.
 	templateByHash map[string]*corev1.PodTemplateSpec
-	// mishapRate scales how often mishaps and edits happen: with a low rate, each has time to show its effects.
+	// mishapRate scales how often mishaps and edits happen. With a low rate, each has time to show its effects.
 	mishapRate float64
-	// podCount counts all pods, for their UIDs; churn counts the creates and deletes of the controller.
+	// podCount counts all pods, for their UIDs. churn counts the creates and deletes of the controller.
 	podCount, churn int
 	// progressClock measures progressDeadlineSeconds.
 	progressClock progressStopwatch
-	// paused is how many replicas a pause has found, or the most since.
+	// paused is how many replicas were desired when a pause began, or the highest number since.
 	paused pauseState
 	// lostBlames are the failures of pods that are gone and have no replacement.
 	lostBlames []blame
-	// baking is since when the new revision has been good.
+	// baking records since when the new revision has been good.
 	baking bakingWatch
-	// statusUnwritten tells that the last status could not be written.
+	// statusUnwritten is set if the last status could not be written.
 	statusUnwritten bool
-	// course is the course of events in a world without chance; nil in a random one. updated counts the pods that got the new revision.
+	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision.
 	course  *Course
 	updated int
 }
@@ -140,12 +140,12 @@ func (w *World) addPast() {
 
 func (w *World) chance(p float64) bool { return w.dice.Chance(p) }
 
-// fails tells, at random, whether a request fails. Nothing fails in calm.
+// fails decides at random whether a request fails. Nothing fails in calm.
 func (w *World) fails(p float64) bool { return !w.Calm && w.chance(p) }
 
 func pick[T any](w *World, choices ...T) T { return dice.Pick(w.dice, choices...) }
 
-// now is the time as the API server and the controller write it.
+// now returns the time as the API server and the controller write it.
 func (w *World) now() metav1.Time { return metav1.NewTime(w.Now.Truncate(time.Second)) }
 
 func (w *World) logf(format string, args ...any) {
@@ -154,7 +154,7 @@ func (w *World) logf(format string, args ...any) {
 	}
 }
 
-// Observe is what the controller sees.
+// Observe returns what the controller sees.
 func (w *World) Observe() plan.Observed {
 	o := plan.Observed{Manager: w.Manager, Revisions: w.Revisions, Holds: w.holds, Remembered: w.remembered, Now: w.Now}
 	named := make(map[string]*corev1.Pod, len(w.Pods))
@@ -170,7 +170,7 @@ func (w *World) Observe() plan.Observed {
 	return o
 }
 
-// Sync does what a sync of the controller does. It tells whether the plan or a change of the status was not empty.
+// Sync does the same as a sync of the controller. It reports whether the plan was not empty or the status changed.
 func (w *World) Sync() (busy bool) {
 	decided := plan.Make(w.Observe())
 	_, changed := w.Report(decided, w.Apply(decided))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The same seed gives the same course of events.
+// The same seed leads to the same course of events.
 func TestSeed(t *testing.T) {
 	course := func(seed uint64) (lines []string) {
 		w := New(seed)

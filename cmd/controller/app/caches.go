@@ -24,18 +24,18 @@ type scopes interface {
 	PodManagers() []*v1.PodManager
 }
 
-// caches has the informers of the process. If the API server goes back in time, it throws them away and makes others, and all that rests on
-// them begins anew: a controller has a queue, and memories of what was.
+// caches has the informers of the process. If the API server goes back in time, it discards them and creates new ones. Everything that is
+// based on them starts anew, because a controller's queue and memories are outdated, too.
 type caches struct {
 	build   func() (scopes, []source.Scope)
 	present atomic.Pointer[generation]
 }
 
-// generation is informers that are made, and thrown away, together.
+// generation has informers that are created and discarded together.
 type generation struct {
 	scopes
 	all  []source.Scope
-	life context.Context // done when there is another generation
+	life context.Context // done when there is a newer generation
 	end  context.CancelFunc
 }
 
@@ -52,7 +52,7 @@ func (c *caches) renew() {
 	c.present.Store(next)
 }
 
-// run keeps the caches filled until ctx is done. Caches that are wrong again and again are filled ever later.
+// run keeps the caches filled until ctx is done. If the caches are wrong repeatedly, it waits longer each time before it fills the next ones.
 func (c *caches) run(ctx context.Context) {
 	delay := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Jitter: 0.2}.DelayWithReset(clock.RealClock{}, 5*time.Minute)
 	for {
@@ -87,7 +87,7 @@ func (c *caches) awaitServed(ctx context.Context) bool {
 	}
 }
 
-// use runs work on the caches until ctx is done. If they are thrown away, it stops work at once, and runs it on the next ones.
+// use runs work on the caches until ctx is done. If the caches are discarded, it stops work at once, and runs it on the new ones.
 func (c *caches) use(ctx context.Context, work func(ctx context.Context, all []source.Scope) error) error {
 	for {
 		present := c.present.Load()

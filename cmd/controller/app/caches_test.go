@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
-// A process whose caches are thrown away stops its controller at once, and starts another on new caches. It keeps its Lease.
+// If the caches of a process are discarded, it stops its controller at once, and starts another one on new caches. It keeps its Lease.
 func TestRewound(t *testing.T) {
 	for name, server := range map[string]*kubefake.Clientset{"alone": nil, "elected": kubefake.NewClientset()} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestRewound(t *testing.T) {
 	}
 }
 
-// Caches that are thrown away again and again are made ever later, and as soon as ever when there was peace for a while.
+// If caches are discarded repeatedly, the delay before new ones grows. After a quiet period, it is short again.
 func TestRewoundAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func TestRewoundAgain(t *testing.T) {
 	})
 }
 
-// A candidate waits for caches that are served, also if the first ones were thrown away before.
+// A candidate waits until caches are served, even if the first ones have been discarded.
 func TestRewoundBeforeServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)

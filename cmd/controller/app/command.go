@@ -14,7 +14,7 @@ import (
 
 const programName = "podmanager-controller"
 
-// Exit codes, so that a script can tell wrong flags from a cluster that cannot be reached.
+// Exit codes allow a script to tell wrong flags from an unreachable cluster.
 const (
 	exitOK = iota
 	exitFailure
@@ -26,7 +26,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	options := NewOptions()
 	err := options.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		NewOptions().PrintHelp(stdout) // with the defaults, not what was given before -help
+		NewOptions().PrintHelp(stdout) // with the defaults, not with the values given before -help
 		return exitOK
 	}
 	if err == nil && options.Version {
@@ -44,7 +44,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx := signalContext()
 	process, err := Prepare(ctx, options.Config())
 	if err != nil && ctx.Err() != nil {
-		return exitOK // told to stop while still starting
+		return exitOK // stopped during startup
 	}
 	if err != nil {
 		// A person reads this on a terminal, or at the end of the pod's log: one plain line.

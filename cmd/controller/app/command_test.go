@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// asController makes the test binary run as the controller, so that exit codes and output are those of a real process.
+// asController makes the test binary run as the controller, so that tests see the exit codes and output of a real process.
 const asController = "PODMANAGER_TEST_AS_CONTROLLER"
 
 func TestMain(m *testing.M) {

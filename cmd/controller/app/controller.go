@@ -25,15 +25,15 @@ import (
 type controllerRole struct {
 	config   *Config
 	caches   *caches
-	shards   *shards // nil without shards
+	shards   *shards // nil without sharding
 	contact  *clients.Contact
 	examine  func(context.Context) // logs which features the API server lacks
 	policies *clients.Policies     // nil if turned off
 	election *leader.Election      // nil without leader election
 	leading  atomic.Bool           // whether the workers run
-	// newController makes the controller that works on the caches.
+	// newController creates the controller that works on the caches.
 	newController func(context.Context, []source.Scope) (reconciler, error)
-	// ending are controllers that write the events of their last syncs.
+	// ending waits for controllers that are writing the events of their last syncs.
 	ending sync.WaitGroup
 }
 
@@ -52,7 +52,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 	}
 	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
 		caches: newCaches(func() (scopes, []source.Scope) { return newScopes(config, c, selector) })}
-	if config.ResizeAndDrain { // all features are for that
+	if config.ResizeAndDrain { // all features are for this
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
@@ -70,7 +70,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 	return r, err
 }
 
-// newPolicies looks at policies only with rights in the cluster: without, the API server would refuse every look.
+// newPolicies checks policies only if the controller has cluster-wide rights. Otherwise the API server would refuse every read.
 func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
 	switch {
 	case config.PolicyName == "":
@@ -82,7 +82,7 @@ func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
 	}
 }
 
-// newScopes makes the informers of each namespace.
+// newScopes creates the informers of each namespace.
 func newScopes(config *Config, c *clients.Clients, selector labels.Selector) (scopes, []source.Scope) {
 	objects := v1.LabelManager
 	if config.Shards > 0 {
@@ -107,7 +107,7 @@ func (r *controllerRole) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { r.caches.run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() {
-		if r.caches.awaitServed(outlivingCtx) { // nothing is in a hurry before that but the caches
+		if r.caches.awaitServed(outlivingCtx) { // until then, only the caches are urgent
 			r.examine(outlivingCtx)
 			r.policies.Run(outlivingCtx)
 		}
@@ -128,7 +128,7 @@ func (r *controllerRole) runWorkers(ctx context.Context) error {
 	switch {
 	case r.election == nil && r.shards == nil:
 		return r.lead(ctx)
-	case !r.caches.awaitServed(ctx): // a replica that cannot read the cluster would be a leader that does nothing
+	case !r.caches.awaitServed(ctx): // a replica that cannot read the cluster would be an idle leader
 		return nil
 	case r.shards != nil:
 		return r.shards.group.Run(ctx)
@@ -149,7 +149,7 @@ func (r *controllerRole) work(ctx context.Context, all []source.Scope, workers i
 	if err != nil {
 		return fmt.Errorf("the controller cannot be set up: %w", err)
 	}
-	defer r.ending.Go(c.Shutdown) // no standby should wait for events
+	defer r.ending.Go(c.Shutdown) // a standby should not wait for events
 	return c.Run(ctx, workers)
 }
 
@@ -160,7 +160,7 @@ func (r *controllerRole) objects() func() []*v1.PodManager {
 	return r.ledPodManagers
 }
 
-// ledPodManagers are those that this process works on. A standby has none: it would tell the same as the leader once more.
+// ledPodManagers returns the PodManagers that this process works on. A standby has none, because it would only repeat the leader's metrics.
 func (r *controllerRole) ledPodManagers() []*v1.PodManager {
 	if r.shards != nil {
 		return r.shards.held(r.caches.present.Load().PodManagers())

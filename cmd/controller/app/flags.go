@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// Names of flags that error messages mention, too.
+// Names of flags that error messages also mention.
 const (
 	serveFlag       = "serve"
 	metricsFlag     = "metrics-bind-address"
@@ -25,17 +25,17 @@ const (
 	policyFlag      = "policy-name"
 )
 
-// flagGroup is a part of the help with a heading of its own.
+// flagGroup is a section of the help with its own heading.
 type flagGroup struct {
 	heading string
 	flags   *flag.FlagSet
 }
 
-// Parse reads the command line. It goes on after an error, so that it returns all errors at once. It returns flag.ErrHelp if the user
-// asked for help.
+// Parse reads the command line. It continues after an error, so that it returns all errors at once. It returns flag.ErrHelp if the user asked
+// for help.
 func (o *Options) Parse(args []string) error {
 	flags := flag.NewFlagSet(programName, flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // command prints the errors and the help
+	flags.SetOutput(io.Discard) // Main prints the errors and the help
 	o.AddFlags(flags)
 
 	var p problems
@@ -145,7 +145,7 @@ func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 
-// addLoggingFlags adds three of component-base's flags. The others need a feature gate, or have no effect here.
+// addLoggingFlags adds three of component-base's flags. The others need a feature gate or have no effect here.
 func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
 	all := flagSet(func(flags *flag.FlagSet) { logsapi.AddGoFlags(o.Logging, flags) })
 	for name, usage := range map[string]string{
@@ -170,7 +170,7 @@ func (l *repeated) Set(value string) error {
 	return nil
 }
 
-// explainedValue says what a value should look like where the flag package only says "parse error".
+// explainedValue explains what a value should look like where the flag package only reports a "parse error".
 type explainedValue struct {
 	flag.Value
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// livenessGrace is how long after its lease has expired a leader that neither renews nor exits still passes the liveness check.
+// livenessGrace is how long the liveness check still passes for a leader whose lease has expired and that neither renews it nor exits.
 const livenessGrace = 20 * time.Second
 
-// liveChecks fail when only a restart helps.
+// liveChecks returns checks that fail if only a restart helps.
 func (r *controllerRole) liveChecks() []serve.Check {
 	return r.leaderChecks(livenessGrace)
 }
 
-// readyChecks fail while no namespace is served. They do not fail if the API server cannot be reached: a restart would not help, and a
-// standby can still take over with its caches.
+// readyChecks returns checks that fail while no namespace is served. They do not fail if the API server is unreachable: a restart would not
+// help, and a standby can still take over with its caches.
 func (r *controllerRole) readyChecks() []serve.Check {
 	checks := []serve.Check{{Name: "namespaces", Run: r.checkNamespaces}}
 	if states := r.caches.present.Load().States(); len(states) > 1 {
@@ -52,7 +52,8 @@ func (r *controllerRole) checkNamespaces() (string, error) {
 	return "", errors.New("none is served")
 }
 
-// leaderChecks fail for a leader that has not renewed its lease for longer than the lease duration plus grace, never for a standby.
+// leaderChecks returns checks that fail for a leader that has not renewed its lease for longer than the lease duration plus grace. They never
+// fail for a standby.
 func (r *controllerRole) leaderChecks(grace time.Duration) []serve.Check {
 	if r.election == nil {
 		return nil

@@ -34,7 +34,7 @@ func readManifest(t *testing.T, file string, object any) {
 	}
 }
 
-// The Deployment's flags are right, its metrics are secure, and its ports are those that the flags say.
+// The Deployment's flags are valid, its metrics are secure, and its ports match the flags.
 func TestDeploymentFlags(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "podmanager-system")
 	var deployment appsv1.Deployment
@@ -65,7 +65,7 @@ func TestDeploymentFlags(t *testing.T) {
 	}
 }
 
-// The NetworkPolicy is about the Deployment's pods, and lets in what is for their ports, and nothing else.
+// The NetworkPolicy selects the Deployment's pods. It allows ingress only to their ports, and egress only to DNS and the API server.
 func TestNetworkPolicy(t *testing.T) {
 	var deployment appsv1.Deployment
 	readManifest(t, "deployment.yaml", &deployment)
@@ -109,7 +109,7 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 }
 
-// The webhooks are what the flags of the component say: their names, their port, and the rights that they need.
+// The webhook manifests match the flags: their names, their port, and the rights that they need.
 func TestWebhookManifests(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "podmanager-system")
 	names := NewOptions().Config().Webhook.Certificates
@@ -145,7 +145,7 @@ func TestWebhookManifests(t *testing.T) {
 	}
 }
 
-// The controller may get the rules that it looks for, and none of the others.
+// The controller may get the rules that it reads, and no others.
 func TestPolicyRights(t *testing.T) {
 	data, err := os.ReadFile("../../../artifacts/rbac.yaml")
 	if err != nil {

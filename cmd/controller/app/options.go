@@ -25,7 +25,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// maxShards bounds the number of Leases, and the length of a selector that names all shards.
+// maxShards limits the number of Leases, and the length of a selector that lists all shards.
 const maxShards = 256
 
 // serviceAccountNamespaceFile is where the kubelet mounts the namespace of a pod.
@@ -68,7 +68,7 @@ type Options struct {
 	Logging *logsapi.LoggingConfiguration
 	Version bool
 
-	// changed are the names of the flags that Parse has found with another value than the default.
+	// changed has the names of the flags whose value differs from the default after Parse.
 	changed []string
 }
 
@@ -76,14 +76,14 @@ type Options struct {
 func NewOptions() *Options {
 	namespace := ownNamespace(os.Getenv("POD_NAMESPACE"), serviceAccountNamespaceFile)
 	return &Options{
-		// The API server protects itself: API Priority and Fairness queues requests or answers 429, and the client
-		// obeys. A tight limit here would only slow down a large scale-up for no visible reason. This limit is above
-		// what a small control plane can create (about 250 pods a second), so that it stops only a runaway loop.
+		// The API server protects itself: API Priority and Fairness queues requests or responds with 429, and the client obeys. A tight limit
+		// here would only slow down a large scale-up for no visible reason. This limit is above what a small control plane can create (about
+		// 250 pods a second), so that it stops only a runaway loop.
 		QPS:   500,
 		Burst: 1000,
 
-		// Workers wait for the API server most of the time. The ReplicaSet controller has 5, which leaves the API server idle
-		// half of the time when many objects are created at once; see make bench.
+		// Workers wait for the API server most of the time. The ReplicaSet controller has 5, which leaves the API server idle half of the
+		// time when many objects are created at once; see make bench.
 		Workers: 100,
 		// Watches miss nothing, and keys that are due later are requeued. A resync would only hide bugs.
 		Resync: 0,
@@ -91,11 +91,12 @@ func NewOptions() *Options {
 		ResizeAndDrain: true,
 		PolicyName:     policy.DefaultPrefix,
 
-		// Two controllers without leader election would get in each other's way, but `go run` on a laptop should not
-		// need a namespace for a Lease. The Deployment turns it on.
+		// Two controllers without leader election would interfere with each other, but `go run` on a laptop should not need a namespace for a
+		// Lease. The Deployment turns it on.
 		LeaderElect: false,
-		// A dead leader is replaced within 18.4 s: client-go stretches the retry period to 2.2 s at the most, a standby counts the 14 s from
-		// the retry that saw the last renewal, and takes over at the retry after them. The core controllers, with 15 s and 2 s, need up to 24 s.
+		// A dead leader is replaced within 18.4 s. client-go extends the retry period to 2.2 s at most. A standby counts the 14 s from the
+		// retry that saw the last renewal, and takes over at the first retry after that. The core controllers, with 15 s and 2 s, need up to
+		// 24 s.
 		Lease: leader.Config{
 			Namespace:     namespace,
 			Name:          programName,
@@ -110,14 +111,14 @@ func NewOptions() *Options {
 
 		WebhookName:      "podmanager",
 		WebhookNamespace: namespace,
-		// Long enough to sleep through a few weeks without a controller, short enough that renewing is nothing rare.
+		// Long enough to survive a few weeks without a controller, short enough that renewals are routine.
 		WebhookLifetime: 90 * 24 * time.Hour,
 
 		Logging: logsapi.NewLoggingConfiguration(),
 	}
 }
 
-// ownNamespace is the namespace this process runs in, or empty if it does not run in a pod.
+// ownNamespace returns the namespace that this process runs in. It is empty if the process does not run in a pod.
 func ownNamespace(env, file string) string {
 	if env != "" {
 		return env
@@ -138,7 +139,7 @@ func (o *Options) AddFlags(flags *flag.FlagSet) {
 	}
 }
 
-// Validate returns all problems of the options, not just the first.
+// Validate returns all problems with the options, not just the first one.
 func (o *Options) Validate() error {
 	var p problems
 	p.refuse(!(o.QPS > 0), "-kube-api-qps must be above 0, not %v", o.QPS)
@@ -178,7 +179,7 @@ func (o *Options) validateAddresses() problems {
 		_, port, err := net.SplitHostPort(address)
 		if number, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 			p.refuse(true, "-%s must be host:port or :port, or 0 to turn it off, not %q", name, address)
-		} else if number == 0 { // any free port: each server gets another one
+		} else if number == 0 { // any free port: each server gets a different one
 			return ""
 		}
 		return address
@@ -195,7 +196,7 @@ func (o *Options) validateAddresses() problems {
 	return p
 }
 
-// validateLease repeats the rules of client-go's elector, in terms of our flags.
+// validateLease repeats the checks of client-go's elector, in terms of our flags.
 func validateLease(l leader.Config) problems {
 	var p problems
 	p.refuse(l.RetryPeriod <= 0, "-leader-elect-retry-period must be above 0, not %v", l.RetryPeriod)
@@ -204,7 +205,7 @@ func validateLease(l leader.Config) problems {
 		"-leader-elect-renew-deadline must be longer than %v (1.2 times the retry period), not %v", least, l.RenewDeadline)
 	p.refuse(l.Duration <= l.RenewDeadline,
 		"-leader-elect-lease-duration must be longer than the renew deadline of %v, not %v", l.RenewDeadline, l.Duration)
-	// A Lease has whole seconds: other replicas would see a shorter duration than this one.
+	// A Lease stores whole seconds: other replicas would see a shorter duration than this one.
 	p.refuse(l.Duration%time.Second != 0, "-leader-elect-lease-duration must be in whole seconds, not %v", l.Duration)
 	p.refuse(len(validation.IsDNS1123Subdomain(l.Name)) > 0,
 		"-leader-elect-resource-name must be the name of a Lease such as %s, not %q", programName, l.Name)
@@ -218,7 +219,7 @@ func validateLease(l leader.Config) problems {
 	return p
 }
 
-// problems collects the problems of the options, so that a user can solve all at once.
+// problems collects the problems with the options, so that a user can fix all of them at once.
 type problems []error
 
 func (p *problems) refuse(wrong bool, format string, args ...any) {
@@ -241,7 +242,7 @@ type Config struct {
 	Resync     time.Duration
 
 	ResizeAndDrain bool
-	PolicyName     string // empty for not to look
+	PolicyName     string // empty to skip the check
 
 	Lease  *leader.Config // nil without leader election
 	Shards int            // 0 for one leader
@@ -252,7 +253,7 @@ type Config struct {
 	ObjectMetrics      bool
 	HealthAddress      string
 
-	WebhooksOnly bool // whether there is no controller
+	WebhooksOnly bool // whether this process has no controller
 	Webhook      WebhookConfig
 }
 
@@ -293,10 +294,10 @@ func (o *Options) Config() *Config {
 	return config
 }
 
-// means are what the controller may do to a pod besides patching it.
+// means returns what the controller may do to a pod besides patching it.
 func (c *Config) means() inplace.Means { return inplace.Means{PatchesOnly: !c.ResizeAndDrain} }
 
-// hasAllNamespaces reports whether the controller serves all namespaces, for which it needs rights in the cluster.
+// hasAllNamespaces reports whether the controller serves all namespaces, which needs cluster-wide rights.
 func (c *Config) hasAllNamespaces() bool { return slices.Contains(c.Namespaces, metav1.NamespaceAll) }
 
 // namespaces describes the namespaces for the log.

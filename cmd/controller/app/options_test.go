@@ -15,7 +15,7 @@ import (
 func TestFlags(t *testing.T) {
 	tests := map[string]struct {
 		args string
-		want []string // the beginning of each problem; none if the flags are right
+		want []string // the beginning of each problem; none if the flags are valid
 	}{
 		"nothing":                   {"", nil},
 		"two dashes":                {"--workers 2 --leader-elect=false", nil},

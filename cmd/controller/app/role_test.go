@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// With -serve=webhook a process answers webhooks, sends no request but those that these need, does not look like a controller to
+// With -serve=webhook, a process serves webhooks, sends only the requests that the webhooks need, does not look like a controller to
 // Prometheus, and stops in order.
 func TestWebhooksAlone(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestWebhooksAlone(t *testing.T) {
 	}
 }
 
-// recordingServer is an API server that serves PodManagers and takes everything.
+// recordingServer is an API server that serves PodManagers, accepts everything and records the requests.
 type recordingServer struct {
 	mu    sync.Mutex
 	asked []string
@@ -92,7 +92,7 @@ func (s *recordingServer) all() []string {
 	return s.asked
 }
 
-// writeCertificate writes the certificate of a server, which its client trusts.
+// writeCertificate writes the certificate of a server, which the server's client trusts.
 func writeCertificate(t *testing.T, folder string, server *httptest.Server) {
 	t.Helper()
 	pair := server.TLS.Certificates[0]
@@ -116,7 +116,7 @@ type webhookProcess struct {
 	addresses map[string]string
 }
 
-// startWebhooks starts a process for an API server, and returns when all of its servers listen.
+// startWebhooks starts a process that uses an API server, and returns when all of the process's servers listen.
 func startWebhooks(t *testing.T, server *httptest.Server, folder string) *webhookProcess {
 	t.Helper()
 	kubeconfig := filepath.Join(folder, "kubeconfig")

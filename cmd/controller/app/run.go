@@ -19,19 +19,19 @@ type Process struct {
 	role    role
 }
 
-// role is what a process does beside serving, and what its servers say about that: a controllerRole or a webhookRole.
+// role is what a process does besides serving, and what its servers report about that: a controllerRole or a webhookRole.
 type role interface {
 	// run works until ctx is done.
 	run(ctx context.Context) error
-	// liveChecks fail when only a restart helps.
+	// liveChecks returns checks that fail if only a restart helps.
 	liveChecks() []serve.Check
 	readyChecks() []serve.Check
-	// objects lists the PodManagers that have metrics of their own. It is nil if none have.
+	// objects returns a function that lists the PodManagers with per-object metrics. It is nil if there are no such metrics.
 	objects() func() []*v1.PodManager
 }
 
-// webhookRole leaves everything to the servers. It has no check of the contact with the API server: it sends a request only when it is
-// asked, or when the certificate is due.
+// webhookRole leaves everything to the servers. It does not check the contact with the API server, because it sends requests only to answer a
+// webhook or to renew the certificate.
 type webhookRole struct{}
 
 func (webhookRole) run(ctx context.Context) error {
@@ -43,7 +43,7 @@ func (webhookRole) liveChecks() []serve.Check        { return nil }
 func (webhookRole) readyChecks() []serve.Check       { return nil }
 func (webhookRole) objects() func() []*v1.PodManager { return nil }
 
-// Prepare does everything at the start that can fail. Nothing runs yet when it returns.
+// Prepare does everything that can fail at startup. Nothing runs yet when it returns.
 func Prepare(ctx context.Context, config *Config) (*Process, error) {
 	config.Cluster.Wrap = leader.GuardWrites
 	c, err := clients.Connect(ctx, config.Cluster)
@@ -68,7 +68,7 @@ func Prepare(ctx context.Context, config *Config) (*Process, error) {
 	return p, nil
 }
 
-// Run runs the process until ctx is done. The work and the webhooks stop at the same time, health and metrics after both.
+// Run runs the process until ctx is done. The work and the webhooks stop at the same time, and health and metrics stop after both.
 func (p *Process) Run(ctx context.Context) error {
 	p.servers.start(ctx, p.role)
 	serving, stopServing := context.WithCancel(ctx)
@@ -80,7 +80,7 @@ func (p *Process) Run(ctx context.Context) error {
 	if leader.MustExit(err) {
 		return err
 	}
-	stopServing() // also if the work has ended without a signal
+	stopServing() // the work may have ended without a signal
 	webhooks.Wait()
 	p.servers.shutDown(context.WithoutCancel(ctx))
 	klog.FromContext(ctx).Info("Stopped")

@@ -24,7 +24,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// fakeController stands for the controller. Its workers drain for 10 s, unless they are told to stop at once.
+// fakeController replaces the controller. Its workers take 10 s to drain, unless they are told to stop at once.
 type fakeController struct {
 	workers        int
 	started, ended time.Time
@@ -44,7 +44,7 @@ func (c *fakeController) Run(ctx context.Context, workers int) error {
 	return nil
 }
 
-// fakeScopes stands for the informers.
+// fakeScopes replaces the informers.
 type fakeScopes struct {
 	ctx            context.Context
 	started, ended time.Time
@@ -102,7 +102,7 @@ func pass(duration time.Duration) {
 	synctest.Wait()
 }
 
-// testProcess is a process that stands for election on an API server, or works without an election if that is nil.
+// testProcess returns a process that stands for election on server. If server is nil, the process works without an election.
 func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*Process, *fakeController, *fakeScopes) {
 	t.Helper()
 	worker, scopes := &fakeController{}, newFakeScopes()
@@ -207,7 +207,7 @@ func TestHealth(t *testing.T) {
 		expect("when leading", "/readyz?verbose", 200, "[+]ping ok\n[+]namespaces ok\n[+]apiServer ok\n[+]leaderElection ok\nreadyz check passed\n")
 		expect("when leading", "/metrics", 404)
 
-		// A renewal that never returns, so that the elector is stuck.
+		// The renewal never returns, so the elector is stuck.
 		release := make(chan struct{})
 		server.Lock()
 		server.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -267,7 +267,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// A missing policy is a note, and never keeps the controller from being ready. A controller of single namespaces does not ask.
+// A missing policy is only a note, and never makes the controller unready. A controller for single namespaces does not read policies.
 func TestPolicyNote(t *testing.T) {
 	tests := map[string]struct {
 		args, want string
@@ -314,7 +314,7 @@ func TestPolicyNote(t *testing.T) {
 	}
 }
 
-// Only the leader tells of single objects, and only while it leads.
+// Only the leader serves metrics about single objects, and only while it leads.
 func TestObjectMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)

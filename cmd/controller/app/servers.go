@@ -10,15 +10,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// servers are what a process serves, in any role.
+// servers has what a process serves in any role.
 type servers struct {
 	metrics  *serve.Server // nil if turned off
-	guard    *serve.Guard  // nil if everybody may read the metrics
+	guard    *serve.Guard  // nil if every client may read the metrics
 	health   *serve.Server // nil if turned off
 	webhooks *webhooks     // nil if turned off
 }
 
-// listen makes all servers listen, so that an address in use is found before anything is served.
+// listen makes all servers listen, so that an address in use is detected before anything is served.
 func listen(config *Config, c *clients.Clients) (s *servers, err error) {
 	s = &servers{}
 	if s.metrics, err = serve.Listen("metrics", metricsFlag, config.MetricsAddress); err != nil {
@@ -39,13 +39,13 @@ func listen(config *Config, c *clients.Clients) (s *servers, err error) {
 	return s, err
 }
 
-// start serves metrics and health until shutDown. The webhooks have a run of their own.
+// start serves metrics and health until shutDown is called. The webhooks are run separately.
 func (s *servers) start(ctx context.Context, role role) {
 	s.metrics.Start(ctx, s.metricsHandler(role))
 	s.health.Start(ctx, s.healthHandler(role))
 }
 
-// metricsHandler serves the metrics; with a guard, to those who may.
+// metricsHandler serves the metrics. With a guard, it serves them only to authorized users.
 func (s *servers) metricsHandler(role role) http.Handler {
 	if s.guard == nil {
 		return serve.Metrics(role.objects())

@@ -19,11 +19,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// templateHashVariable has the hash of the pod template that a Deployment has made this replica from.
+// templateHashVariable is the variable with the hash of the pod template from which a Deployment created this replica.
 const templateHashVariable = "POD_TEMPLATE_HASH"
 
-// shards runs a controller for each shard that this replica holds. Each has its own caches of pods and revisions; they share the caches of
-// the role, which have the PodManagers, and what is in no shard.
+// shards runs a controller for each shard that this replica holds. Each shard has its own caches of pods and revisions. All of them share the
+// caches of the role, which have the PodManagers and the objects that are in no shard.
 type shards struct {
 	config  *Config
 	clients *clients.Clients
@@ -44,8 +44,8 @@ func newShards(config *Config, c *clients.Clients, role *controllerRole) (s *sha
 	return s, err
 }
 
-// runShard runs the controller of a shard until ctx is done. Its caches fill only now: what they show is newer than what the last holder
-// of the shard has written.
+// runShard runs the controller of a shard until ctx is done. Its caches are filled only now, so that they include everything that the
+// previous holder of the shard has written.
 func (s *shards) runShard(ctx context.Context, part shard.Shard, all []source.Scope) error {
 	began := time.Now()
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -69,16 +69,16 @@ func (s *shards) runShard(ctx context.Context, part shard.Shard, all []source.Sc
 	return err
 }
 
-// leastWorkers is how many workers a shard has at the least.
+// leastWorkers is the minimum number of workers of a shard.
 const leastWorkers = 8
 
-// workers is how many workers each shard has: twice its part, because not all shards have the same to do at the same time. All workers for
-// each shard would cost a replica with many shards several MB.
+// workers returns the number of workers for each shard. It is twice the shard's share, because not all shards are equally busy at the same
+// time. Giving all workers to each shard would cost a replica with many shards several MB.
 func (s *shards) workers() int {
 	return max(leastWorkers, 2*s.config.Workers/s.config.Shards)
 }
 
-// held are the PodManagers among these that this replica works on.
+// held returns the PodManagers that this replica works on.
 func (s *shards) held(managers []*v1.PodManager) []*v1.PodManager {
 	held := map[shard.Shard]bool{}
 	for _, part := range s.group.Held() {
@@ -93,7 +93,7 @@ func (s *shards) held(managers []*v1.PodManager) []*v1.PodManager {
 	return ours
 }
 
-// checks tell which shards this replica holds. They never fail: a replica without a shard stands by.
+// checks returns a check that reports which shards this replica holds. It never fails: a replica without a shard is a standby.
 func (s *shards) checks() []serve.Check {
 	return []serve.Check{{Name: "shards", Note: s.describeHeld, Run: func() (string, error) {
 		if other := s.group.OtherHolder(); other != "" {

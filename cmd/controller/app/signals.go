@@ -9,7 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// signalContext is done at the first SIGTERM or SIGINT, which asks for an orderly shutdown. A second signal ends the process at once.
+// signalContext returns a context that is done at the first SIGTERM or SIGINT, which requests a graceful shutdown. A second signal ends the
+// process at once.
 func signalContext() context.Context {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), klog.Background()))
 	signals := make(chan os.Signal, 2)

@@ -14,7 +14,7 @@ type build struct {
 	version, commit string
 }
 
-// readBuild returns what the Makefile has stamped into component-base's version package, or else what `go build` has recorded.
+// readBuild returns what the Makefile stamps into component-base's version package or, if that is missing, what `go build` records.
 func readBuild() build {
 	if stamped := version.Get(); !strings.Contains(stamped.GitVersion, "$Format") {
 		return newBuild(stamped.GitVersion, stamped.GitCommit, stamped.GitTreeState == "dirty")

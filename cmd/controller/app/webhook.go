@@ -19,10 +19,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/webhook/validation"
 )
 
-// webhookLinger is how long webhooks are served after the signal to stop: until then API servers may not know yet that this replica ends.
+// webhookLinger is how long webhooks are served after the signal to stop. Until then, API servers may not know yet that this replica is
+// stopping.
 const webhookLinger = 5 * time.Second
 
-// webhookRoutes are the webhooks: what answers on which path.
+// webhookRoutes returns the handlers of the webhooks by path.
 func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler, error) {
 	selector, err := labels.Parse(config.Selector)
 	if err != nil {
@@ -32,8 +33,8 @@ func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler,
 	if config.Webhook.Clients != "" {
 		validate = serve.OnlyVerified(validate)
 	}
-	// Conversions are for all clients: API servers have no certificate for them (kubernetes/kubernetes#131810), and what they convert is
-	// what the client has sent.
+	// Any client may request a conversion: API servers present no certificate for conversions (kubernetes/kubernetes#131810), and a
+	// conversion only converts what the client has sent.
 	return map[string]http.Handler{"/validate": validate, conversion.Path: conversion.Handler()}, nil
 }
 
@@ -44,7 +45,7 @@ type webhooks struct {
 	certificates *certificates.Manager // nil with a certificate from files
 }
 
-// newWebhooks listens. It returns nil if webhooks are turned off.
+// newWebhooks starts to listen. It returns nil if webhooks are turned off.
 func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 	if config.Webhook.Address == serve.Off {
 		return nil, nil
@@ -67,7 +68,7 @@ func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 	return w, nil
 }
 
-// encryption is the server's certificate, and whose certificates it takes.
+// encryption returns the TLS configuration: the server's certificate, and which client certificates it accepts.
 func (w *webhooks) encryption(config *Config, c *clients.Clients) (encryption *tls.Config, err error) {
 	if config.Webhook.Folder != "" {
 		if encryption, err = serve.TLS(config.Webhook.Folder); err != nil {
@@ -85,7 +86,7 @@ func (w *webhooks) encryption(config *Config, c *clients.Clients) (encryption *t
 	return encryption, nil
 }
 
-// run serves until ctx is done, and for a while after that, in which it asks clients to go elsewhere.
+// run serves until ctx is done, and for a while after that, in which it asks clients to connect elsewhere.
 func (w *webhooks) run(ctx context.Context) {
 	if w == nil {
 		return
@@ -105,7 +106,7 @@ func (w *webhooks) run(ctx context.Context) {
 	keeping.Wait()
 }
 
-// readyChecks fail while there is no certificate.
+// readyChecks returns a check that fails while there is no certificate.
 func (w *webhooks) readyChecks() []serve.Check {
 	if w == nil || w.certificates == nil {
 		return nil

@@ -33,7 +33,7 @@ func (idleController) Run(ctx context.Context, _ int) error {
 	return nil
 }
 
-// Webhooks are served for a while after the signal, because API servers may still call, and clients are asked to go elsewhere.
+// Webhooks are served for a while after the signal, because API servers may still call them. Clients are asked to connect elsewhere.
 func TestWebhooksLinger(t *testing.T) {
 	for name, isAlone := range map[string]bool{"with webhooks": false, "webhooks alone": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -104,12 +104,12 @@ func TestReadyNeedsCertificate(t *testing.T) {
 	}
 }
 
-// review asks about a PodManager.
+// review is an admission review of a PodManager.
 const review = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"1","operation":"CREATE","namespace":"ns",` +
 	`"kind":{"group":"apps.mycompany.com","version":"v1","kind":"PodManager"},"object":{"metadata":{"name":"web"},"spec":{"image":"nginx",` +
 	`"updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}}}}`
 
-// The pod that a webhook tries is made with the controller's means.
+// The pod that the webhook tries depends on what the controller may do to pods.
 func TestTrialHasTheControllersMeans(t *testing.T) {
 	var tried corev1.Pod
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,8 @@ func TestTrialHasTheControllersMeans(t *testing.T) {
 	}
 }
 
-// With CAs of clients, a trial is for those who have shown a certificate; a conversion, for which API servers have none, is for all.
+// With client CAs, only clients with a verified certificate may try PodManagers. Any client may request a conversion, for which API servers
+// have no certificate.
 func TestOnlyVerifiedClientsHaveTrials(t *testing.T) {
 	for file, want := range map[string]int{"": http.StatusBadRequest, "/ca.crt": http.StatusForbidden} {
 		options := NewOptions()

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/webhook/certificates"
 )
 
-// Names of flags that error messages mention, too.
+// Names of flags that error messages also mention.
 const (
 	webhookFlag          = "webhook-bind-address"
 	webhookFolderFlag    = "webhook-cert-dir"
@@ -30,7 +30,7 @@ const (
 	serveWebhook = "webhook"
 )
 
-// webhookSuffix is what the names of the webhooks' Service and Secret end with.
+// webhookSuffix is the suffix of the names of the webhooks' Service and Secret.
 const webhookSuffix = "-webhook"
 
 func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
@@ -48,7 +48,7 @@ func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 		"`file` with CAs: only API servers with a certificate of theirs have PodManagers tried; without it, every client that can connect")
 }
 
-// validateRole refuses flags that mean nothing to a process without a controller: who gives them expects one.
+// validateRole rejects flags that have no effect without a controller, because a user who sets them expects one.
 func (o *Options) validateRole() problems {
 	var p problems
 	if o.Serve != serveWebhook {
@@ -77,7 +77,7 @@ func (o *Options) validateWebhooks() problems {
 	p.refuse(len(validation.IsDNS1035Label(o.WebhookName+webhookSuffix)) > 0,
 		"-%s must be the beginning of a Service's name such as podmanager, not %q", webhookNameFlag, o.WebhookName)
 	if o.WebhookFolder != "" {
-		return p // who has made that certificate knows the rest
+		return p // the issuer of that certificate handles the rest
 	}
 	if o.WebhookNamespace == "" {
 		p.refuse(true, "-%s is needed outside a cluster: give the namespace to keep the Secret in, such as podmanager-system", webhookNamespaceFlag)
@@ -96,9 +96,9 @@ func (o *Options) validateWebhooks() problems {
 // WebhookConfig is the configuration of the webhooks.
 type WebhookConfig struct {
 	Address string // or serve.Off
-	Folder  string // with a certificate of somebody else, or empty
+	Folder  string // with a certificate from another issuer, or empty
 	Clients string // a file with the CAs of clients, or empty
-	// Certificates is for certificates of our own.
+	// Certificates configures the certificates that the controller issues itself.
 	Certificates certificates.Config
 }
 

@@ -11,13 +11,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// All are the censuses of everything that is watched.
+// All has the censuses of all watched kinds.
 type All struct {
 	Pods                               *Pods
 	Managers, ReplicaSets, Deployments *Owners
 }
 
-// New starts to watch, and returns when all there is has been counted. The watches end with ctx.
+// New starts the watches, and returns when all existing objects have been counted. The watches end with ctx.
 func New(ctx context.Context, kube kubernetes.Interface, podManagers versioned.Interface) (*All, error) {
 	all := &All{}
 	var err error

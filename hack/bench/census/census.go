@@ -12,10 +12,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Tally is how many objects there are in each state.
+// Tally is the number of objects in each state.
 type Tally[S comparable] map[S]int
 
-// count is how many are in a state that is asked for.
+// count returns how many objects are in a state that matches.
 func (t Tally[S]) count(is func(S) bool) int {
 	sum := 0
 	for state, number := range t {
@@ -28,11 +28,11 @@ func (t Tally[S]) count(is func(S) bool) int {
 
 func (t Tally[S]) total() int { return t.count(func(S) bool { return true }) }
 
-// Census counts the objects of one kind by namespace and state, as a watch tells of them, and nothing else of them is
-// kept. It is the store of a client-go reflector, which sees to it that no event is missed.
+// Census counts the objects of one kind by namespace and state, as a watch reports them. It keeps nothing else of the objects. It is the store of a
+// client-go reflector, which ensures that no event is missed.
 //
-// All contenders are timed by the same watch. It is that of whole objects, in the encoding that the controllers ask for:
-// the API server encodes an event once for all who want the same, while a watch of metadata alone would cost it more.
+// All contenders are timed by the same watch. It is a watch of whole objects, in the encoding that the controllers request: the API server encodes
+// an event once for all clients that want the same encoding, while a watch of metadata alone would cost it more.
 type Census[S comparable] struct {
 	stateOf func(object runtime.Object) S
 
@@ -45,16 +45,16 @@ type Census[S comparable] struct {
 	once     sync.Once
 }
 
-// Expectation waits for what the objects in some namespaces come to.
+// Expectation waits until the tally of the objects in some namespaces meets a condition.
 type Expectation[S comparable] struct {
 	census *Census[S]
 	spaces []string
 	holds  func(Tally[S]) bool
-	// met gets the time at which it first held.
+	// met receives the time at which the condition was first met.
 	met chan time.Time
 }
 
-// countRange is the least and the most that a count of the objects in some namespaces comes to.
+// countRange is the lowest and the highest value of a count of the objects in some namespaces.
 type countRange[S comparable] struct {
 	spaces      []string
 	count       func(Tally[S]) int
@@ -68,7 +68,7 @@ func empty[S comparable](stateOf func(runtime.Object) S) *Census[S] {
 	}
 }
 
-// start begins to watch, and returns when it knows of everything there is.
+// start begins to watch, and returns when it knows all existing objects.
 func start[L runtime.Object, S comparable](ctx context.Context, source lister[L], client any, kind runtime.Object, stateOf func(runtime.Object) S) (*Census[S], error) {
 	c := empty(stateOf)
 	reflector := cache.NewReflectorWithOptions(cache.ToListWatcherWithWatchListSemantics(listWatch(source), client), kind, c, cache.ReflectorOptions{})
@@ -98,7 +98,7 @@ func listWatch[L runtime.Object](client lister[L]) *cache.ListWatch {
 	}
 }
 
-// Expect begins to wait for something about the objects in namespaces; it may hold already.
+// Expect begins to wait for a condition on the objects in namespaces, which may already be met.
 func (c *Census[S]) Expect(holds func(Tally[S]) bool, spaces ...string) *Expectation[S] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *Census[S]) Expect(holds func(Tally[S]) bool, spaces ...string) *Expecta
 	return e
 }
 
-// Await returns the time at which it held.
+// Await returns the time at which the condition was met.
 func (e *Expectation[S]) Await(ctx context.Context, limit time.Duration, what string) (time.Time, error) {
 	select {
 	case at := <-e.met:
@@ -123,7 +123,7 @@ func (e *Expectation[S]) Await(ctx context.Context, limit time.Duration, what st
 	}
 }
 
-// Follow notes the least and the most that a count comes to, from now until end is called.
+// Follow records the lowest and the highest value of a count, from now until end is called.
 func (c *Census[S]) Follow(count func(Tally[S]) int, spaces ...string) (end func() (least, most int)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,7 +138,7 @@ func (c *Census[S]) Follow(count func(Tally[S]) int, spaces ...string) (end func
 	}
 }
 
-// Names are the names of the objects in a namespace.
+// Names returns the names of the objects in a namespace.
 func (c *Census[S]) Names(space string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,7 +151,7 @@ func (c *Census[S]) Names(space string) []string {
 	return names
 }
 
-// sum is the tally of several namespaces. The lock is held.
+// sum returns the combined tally of several namespaces. The caller holds the lock.
 func (c *Census[S]) sum(spaces []string) Tally[S] {
 	sum := Tally[S]{}
 	for _, space := range spaces {
@@ -162,7 +162,7 @@ func (c *Census[S]) sum(spaces []string) Tally[S] {
 	return sum
 }
 
-// check tells an expectation if it is met. The lock is held.
+// check notifies an expectation if it is met. The caller holds the lock.
 func (c *Census[S]) check(e *Expectation[S]) {
 	if e.holds(c.sum(e.spaces)) {
 		e.met <- time.Now()
@@ -170,7 +170,7 @@ func (c *Census[S]) check(e *Expectation[S]) {
 	}
 }
 
-// changed looks at all that somebody waits for or counts. The lock is held.
+// changed updates all ranges and checks all expectations. The caller holds the lock.
 func (c *Census[S]) changed() {
 	for r := range c.ranges {
 		now := r.count(c.sum(r.spaces))
@@ -181,7 +181,7 @@ func (c *Census[S]) changed() {
 	}
 }
 
-// set notes the state of an object; nil for one that is gone. The lock is held.
+// set records the state of an object, or removes it if state is nil. The caller holds the lock.
 func (c *Census[S]) set(key cache.ObjectName, state *S) {
 	if old, found := c.states[key]; found {
 		if c.tallies[key.Namespace][old]--; c.tallies[key.Namespace][old] == 0 {
@@ -199,7 +199,7 @@ func (c *Census[S]) set(key cache.ObjectName, state *S) {
 	c.tallies[key.Namespace][*state]++
 }
 
-// Add is called by the reflector, as are the following.
+// Add is called by the reflector, like the following methods.
 func (c *Census[S]) Add(object any) error {
 	state := c.stateOf(object.(runtime.Object))
 	c.mu.Lock()
@@ -209,10 +209,10 @@ func (c *Census[S]) Add(object any) error {
 	return nil
 }
 
-// Update is the same as Add.
+// Update does the same as Add.
 func (c *Census[S]) Update(object any) error { return c.Add(object) }
 
-// Delete takes an object out.
+// Delete removes an object.
 func (c *Census[S]) Delete(object any) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +221,7 @@ func (c *Census[S]) Delete(object any) error {
 	return nil
 }
 
-// Replace is called with all there is, at the beginning and when events were missed.
+// Replace is called with all existing objects, at the beginning and when events were missed.
 func (c *Census[S]) Replace(objects []any, _ string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,5 +236,5 @@ func (c *Census[S]) Replace(objects []any, _ string) error {
 	return nil
 }
 
-// Resync has nothing to do.
+// Resync does nothing.
 func (c *Census[S]) Resync() error { return nil }

@@ -11,7 +11,7 @@ import (
 
 const oldImage, newImage = "nginx:1.27", "nginx:1.28"
 
-// aPod runs an image, and may be ready.
+// aPod returns a pod that runs an image, and may be ready.
 func aPod(space, name, image string, ready bool) *corev1.Pod {
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: space, Name: name},
@@ -71,7 +71,7 @@ func TestCensus(t *testing.T) {
 	}
 }
 
-// Least and most are those of every moment, also of one that nobody looks at.
+// The lowest and the highest value cover every moment, even if no caller looks at that moment.
 func TestCensusFollows(t *testing.T) {
 	c := empty(stateOfPod)
 	do := func(err error) {

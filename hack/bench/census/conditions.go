@@ -1,60 +1,60 @@
 package census
 
-// AllExist holds when there are so many pods, or more.
+// AllExist is met when there are at least this many pods.
 func AllExist(pods int) func(Tally[PodState]) bool {
 	return func(t Tally[PodState]) bool { return t.total() >= pods }
 }
 
-// Exactly holds when there are so many pods, and no more.
+// Exactly is met when there are exactly this many pods.
 func Exactly(pods int) func(Tally[PodState]) bool {
 	return func(t Tally[PodState]) bool { return t.total() == pods }
 }
 
-// AllReady holds when so many pods are available, or more.
+// AllReady is met when at least this many pods are available.
 func AllReady(pods int) func(Tally[PodState]) bool {
 	return func(t Tally[PodState]) bool { return Available(t) >= pods }
 }
 
-// Active counts the pods that are not on their way out.
+// Active counts the pods that are not terminating.
 func Active(t Tally[PodState]) int { return t.count(func(s PodState) bool { return !s.ending }) }
 
-// Available counts the pods that are ready and not on their way out.
+// Available counts the pods that are ready and not terminating.
 func Available(t Tally[PodState]) int {
 	return t.count(func(s PodState) bool { return s.ready && !s.ending })
 }
 
-// AllGone holds when there is no pod, not even one on its way out.
+// AllGone is met when there is no pod, not even a terminating one.
 func AllGone(t Tally[PodState]) bool { return t.total() == 0 }
 
-// AllUpdated holds when as many pods as wanted run an image and are ready, and there is no other pod.
+// AllUpdated is met when exactly this many pods run an image and are ready, and there is no other pod.
 func AllUpdated(pods int, image string) func(Tally[PodState]) bool {
 	return func(t Tally[PodState]) bool {
 		return t[PodState{image: image, ready: true}] == pods && t.total() == pods
 	}
 }
 
-// AllReplaced is the same, but for pods that are on their way out: they may take their time.
+// AllReplaced is met under the same conditions as AllUpdated, except that it ignores terminating pods, which may take their time.
 func AllReplaced(pods int, image string) func(Tally[PodState]) bool {
 	return func(t Tally[PodState]) bool {
 		return t[PodState{image: image, ready: true}] == pods && Active(t) == pods
 	}
 }
 
-// AllSettled holds when, by the statuses of so many owners, all is done.
+// AllSettled is met when the statuses of this many owners show that everything is done.
 func AllSettled(owners int) func(Tally[OwnerState]) bool {
 	return func(t Tally[OwnerState]) bool {
 		return t.count(func(s OwnerState) bool { return s.settled }) == owners
 	}
 }
 
-// AllGood holds when the pods of so many owners are known to be good.
+// AllGood is met when the pods of this many owners are known to be good.
 func AllGood(owners int) func(Tally[OwnerState]) bool {
 	return func(t Tally[OwnerState]) bool {
 		return t.count(func(s OwnerState) bool { return s.good }) == owners
 	}
 }
 
-// AllCounted holds when the statuses of so many owners speak of the pods that are wanted.
+// AllCounted is met when the statuses of this many owners count the desired pods.
 func AllCounted(owners int) func(Tally[OwnerState]) bool {
 	return func(t Tally[OwnerState]) bool {
 		return t.count(func(s OwnerState) bool { return s.counted }) == owners

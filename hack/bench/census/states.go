@@ -9,11 +9,11 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// PodState is what is counted of a pod.
+// PodState is the part of a pod that is counted.
 type PodState struct {
-	// image is what its container runs, which an image changed in place is not before the node has followed.
+	// image is the image that the container runs. After an update in place, it changes only when the node has carried out the update.
 	image string
-	// ready is said of the image in the spec.
+	// ready refers to the image in the spec.
 	ready, ending bool
 }
 
@@ -34,14 +34,14 @@ func stateOfPod(object runtime.Object) PodState {
 // Pods counts pods.
 type Pods = Census[PodState]
 
-// OwnerState is what is counted of a PodManager, ReplicaSet or Deployment.
+// OwnerState is the part of a PodManager, ReplicaSet or Deployment that is counted.
 type OwnerState struct {
-	// counted tells that the status speaks of the present spec, and that there are as many pods as that wants.
+	// counted is set if the status is about the present spec, and there are as many pods as the spec wants.
 	counted bool
-	// settled tells that besides, by its status, all is done.
+	// settled is set if, in addition, the status shows that everything is done.
 	settled bool
-	// good tells that nothing more is to come: a PodManager has looked at its pods for a while, and then made their
-	// revision the one to return to.
+	// good is set if nothing more will happen: a PodManager has observed its pods for a while, and has then made their revision the one to return
+	// to.
 	good bool
 }
 

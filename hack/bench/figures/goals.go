@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Goal is something that we want to reach, and whether we do.
+// Goal is a target, and whether we reach it.
 type Goal struct {
 	Want string
-	// Got has the figures; empty if it was not measured.
+	// Got has the figures. It is empty if they were not measured.
 	Got     string
 	Reached bool
 }
@@ -24,7 +24,7 @@ func (g Goal) verdict() string {
 	}
 }
 
-// goals are all.
+// goals returns all goals.
 func goals(r Results) []Goal {
 	return []Goal{
 		faster(r, "1 x 1000 pods exist at least as fast as ReplicaSet's", CreateOne, Ours, ReplicaSet, ExistTime, 1),
@@ -65,7 +65,7 @@ func goals(r Results) []Goal {
 	}
 }
 
-// figure says where a number is found.
+// figure identifies a number in the results.
 type figure struct {
 	workload, contender string
 	metric              Metric
@@ -73,7 +73,7 @@ type figure struct {
 
 func (f figure) of(r Results) (float64, bool) { return r.Median(f.workload, f.contender, f.metric) }
 
-// faster wants one time to be that many times as short as another.
+// faster requires one time to be at least that many times shorter than another.
 func faster(r Results, want, workload, who, than string, time Metric, times float64) Goal {
 	own, measured := figure{workload, who, time}.of(r)
 	other, comparable := figure{workload, than, time}.of(r)
@@ -83,7 +83,7 @@ func faster(r Results, want, workload, who, than string, time Metric, times floa
 	return Goal{Want: want, Got: fmt.Sprintf("%.2f s, %s %.2f s: %.2f x", own, than, other, other/own), Reached: other >= times*own}
 }
 
-// compare wants one figure to be at most a share of another.
+// compare requires one figure to be at most a share of another.
 func compare(r Results, want string, own, other figure, share float64, format string, unit float64) Goal {
 	a, measured := own.of(r)
 	b, comparable := other.of(r)
@@ -97,7 +97,7 @@ func compare(r Results, want string, own, other figure, share float64, format st
 	return Goal{Want: want, Got: got, Reached: a <= share*b}
 }
 
-// below wants a figure to be at most so much.
+// below requires a figure to be at most this high.
 func below(r Results, want string, own figure, most float64, format string) Goal {
 	value, measured := own.of(r)
 	if !measured {
@@ -106,7 +106,7 @@ func below(r Results, want string, own figure, most float64, format string) Goal
 	return Goal{Want: want, Got: fmt.Sprintf(format, value), Reached: value <= most}
 }
 
-// kept wants an update in place to keep so many addresses, in every round.
+// kept requires an update in place to keep at least this many addresses, in every round.
 func kept(r Results, want string, addresses float64) Goal {
 	own, _, measured := r.extremes(RealUpdate, InPlace, AddressesKept)
 	_, other, comparable := r.extremes(RealUpdate, Deployment, AddressesKept)
@@ -117,7 +117,7 @@ func kept(r Results, want string, addresses float64) Goal {
 	return Goal{Want: want, Got: fmt.Sprintf("%.0f of %.0f, %s %.0f of %.0f", own, pods, Deployment, other, pods), Reached: own >= addresses}
 }
 
-// remaining wants so many pods to be available at all times of an update in place, in every round.
+// remaining requires at least this many pods to be available throughout an update in place, in every round.
 func remaining(r Results, want string, pods float64) Goal {
 	least, _, measured := r.extremes(RealUpdate, InPlace, LeastAvailable)
 	if !measured {
@@ -126,7 +126,7 @@ func remaining(r Results, want string, pods float64) Goal {
 	return Goal{Want: want, Got: fmt.Sprintf("at least %.0f", least), Reached: least >= pods}
 }
 
-// grown wants a size to have grown by at most so many megabytes.
+// grown requires a size to have grown by at most this many megabytes.
 func grown(r Results, want string, from, to figure, most float64) Goal {
 	before, measured := from.of(r)
 	after, comparable := to.of(r)
@@ -137,7 +137,7 @@ func grown(r Results, want string, from, to figure, most float64) Goal {
 	return Goal{Want: want, Got: fmt.Sprintf("%.1f MB, then %.1f MB: %+.1f MB", before/MB, after/MB, growth), Reached: growth <= most}
 }
 
-// flat wants a figure not to grow with the cluster.
+// flat requires a figure not to grow with the cluster.
 func flat(r Results, want string, m Metric, most float64) Goal {
 	sizes := r.withPrefix(Growth)
 	if len(sizes) < 2 {
@@ -152,7 +152,7 @@ func flat(r Results, want string, m Metric, most float64) Goal {
 	}
 }
 
-// shared wants each of several replicas to have about its part of what one alone has.
+// shared requires each of several replicas to have about its share of what a single replica has.
 func shared(r Results, want string, of func(r Results, replicas int) (float64, bool)) Goal {
 	one, measured := of(r, 1)
 	g := Goal{Want: want, Reached: true}
@@ -169,17 +169,17 @@ func shared(r Results, want string, of func(r Results, replicas int) (float64, b
 	return g
 }
 
-// ofReplicas is a figure of the replica that has the most.
+// ofReplicas returns a figure of the replica with the highest value.
 func ofReplicas(m Metric) func(r Results, replicas int) (float64, bool) {
 	return func(r Results, replicas int) (float64, bool) {
 		return figure{SharedCaches, ReplicasName(replicas), m}.of(r)
 	}
 }
 
-// manyPods is how many pods the goal about memory is about.
+// manyPods is the number of pods in the goal about memory.
 const manyPods = 50_000
 
-// ofMany is the memory of the largest replica with very many pods: what it has without any, and as much for each pod as was measured.
+// ofMany returns the memory of the largest replica, extrapolated to very many pods: its memory without pods, plus the measured memory per pod.
 func ofMany(m Metric) func(r Results, replicas int) (float64, bool) {
 	return func(r Results, replicas int) (float64, bool) {
 		empty, measured := figure{SharedNothing, ReplicasName(replicas), m}.of(r)

@@ -2,23 +2,23 @@ package figures
 
 import "fmt"
 
-// The contenders, as results have them.
+// Names of the contenders in results.
 const (
-	Ours       = "PodManager"           // which replaces pods, where they are updated
-	InPlace    = "PodManager, in place" // which changes the images of its pods
-	ReplicaSet = "ReplicaSet"           // the peer, but for updates
+	Ours       = "PodManager"           // replaces pods to update them
+	InPlace    = "PodManager, in place" // changes the images of its pods
+	ReplicaSet = "ReplicaSet"           // the peer, except for updates
 	Deployment = "Deployment"           // the peer for updates and on the real node
 	NoSurge    = "Deployment, no surge" // with the budget of an update in place
-	Limit      = "bare requests"        // no controller: what the API server takes at the most
+	Limit      = "bare requests"        // no controller: the maximum that the API server handles
 )
 
 // The contenders of the applies: PodManagers without a controller.
 const (
 	Untried = "no webhook" // as they are
-	Trying  = "webhook"    // with the webhook that tries their pods
+	Trying  = "webhook"    // with the webhook that creates their pods in a dry run
 )
 
-// ReplicasName is the contender that consists of so many replicas.
+// ReplicasName returns the name of the contender with this many replicas.
 func ReplicasName(count int) string {
 	if count == 1 {
 		return "1 replica"
@@ -26,46 +26,46 @@ func ReplicasName(count int) string {
 	return fmt.Sprintf("%d replicas", count)
 }
 
-// The workloads, as results have them. What -only chooses from are other names: a run of one of those may give several results.
+// Names of the workloads in results. -only selects from other names, because one workload may produce several results.
 const (
 	CreateOne     = "create one"              // one owner of many pods
-	ScaleDown     = "scale down"              // the same owner, then of none
+	ScaleDown     = "scale down"              // the same owner, scaled to zero
 	CreateTens    = "create tens"             // many owners of ten pods
 	CreateSingles = "create singles"          // very many owners of one pod
 	Rollout       = "rollout"                 // another image for the pods of one owner
 	RealCreate    = "create on the real node" // one owner of pods whose containers run
-	RealUpdate    = "update on the real node" // another image for them
-	Restart       = "restart"                 // a controller starts, and finds many owners and a pod too few
-	Idle          = "idle"                    // it is left alone
+	RealUpdate    = "update on the real node" // another image for these pods
+	Restart       = "restart"                 // a controller starts, and finds many owners and one missing pod
+	Idle          = "idle"                    // the controller is idle
 	Alone         = "alone"                   // few pods of ours, before there is a crowd
-	Crowd         = "crowd"                   // the same, among very many of other people
+	Crowd         = "crowd"                   // the same, among very many pods of other owners
 	StandbyBefore = "standby before"          // a standby that has seen some events
-	Standby       = "standby"                 // the same, after very many
+	Standby       = "standby"                 // the same, after very many events
 )
 
-// Prefixes of workloads that have no peer; what follows says with which size, or of what.
+// Prefixes of workloads that have no peer. The rest of the name is a size or a variant.
 const (
-	Growth   = "growth " // what a sync costs in clusters of different sizes
+	Growth   = "growth " // the cost of a sync in clusters of different sizes
 	Planning = "plan "   // benchmarks of the planner
 	Applying = "apply "  // how long an apply takes
-	Sharing  = "shards " // replicas that share the work: the contenders are named by ReplicasName
+	Sharing  = "shards " // replicas that share the work; ReplicasName names the contenders
 )
 
 // SteadyThousand is the benchmark of the planner that has a goal.
 const SteadyThousand = Planning + "steady/pods=1000"
 
-// What is measured of replicas that share the work.
+// Workloads of replicas that share the work.
 const (
-	SharedMaking  = Sharing + "throughput" // how fast they make pods together
+	SharedMaking  = Sharing + "throughput" // how fast they create pods together
 	SharedNothing = Sharing + "empty"      // their memory before there are pods
-	SharedCaches  = Sharing + "caches"     // their memory with pods, and what updates of pods cost
+	SharedCaches  = Sharing + "caches"     // their memory with pods, and the cost of pod updates
 )
 
-// How the work is shared. It is here because the report tells it.
+// How the work is shared. These constants are here because the report contains them.
 const (
-	ShardCount = 16 // how many shards there are
-	SharedQPS  = 5  // how many requests a second each replica may send
+	ShardCount = 16 // number of shards
+	SharedQPS  = 5  // requests per second that each replica may send
 )
 
-// ReplicaCounts are how many replicas share the work.
+// ReplicaCounts has the numbers of replicas that share the work.
 var ReplicaCounts = []int{1, 2, 4, 8}

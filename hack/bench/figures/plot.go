@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// bar is one line of the plot.
+// bar is one bar of the plot.
 type bar struct {
 	label string
 	value float64
-	// isLimit is drawn in another colour: it is not ours.
+	// isLimit is set if the bar shows the limit. It is drawn in another color, because it is not a result of ours.
 	isLimit bool
 }
 
@@ -29,7 +29,7 @@ const (
 	titleSpace = 44
 )
 
-// The colours have enough contrast on white and on black; texts follow the reader's scheme.
+// The colors have enough contrast on white and on black, and texts follow the reader's color scheme.
 const plotStyle = `<style>
 text { font: 13px sans-serif; fill: #24292f }
 .title { font-weight: bold; font-size: 15px }
@@ -38,7 +38,7 @@ text { font: 13px sans-serif; fill: #24292f }
 </style>
 `
 
-// plot is a bar chart of ratios, as SVG.
+// plot returns a bar chart of ratios, as SVG.
 func plot(r Results) string {
 	out := &strings.Builder{}
 	y := 0
@@ -52,7 +52,7 @@ func plot(r Results) string {
 		plotWidth, height, plotWidth, height) + plotStyle + out.String() + "</svg>\n"
 }
 
-// speedPanel has how many times as fast as the peer everybody is.
+// speedPanel shows how many times as fast as the peer each contender is.
 func speedPanel(r Results) panel {
 	p := panel{title: "Speed: ReplicaSet (Deployment for updates and on the real node) = 1, longer is better"}
 	for _, one := range r.compared() {
@@ -74,7 +74,7 @@ func speedPanel(r Results) panel {
 	return p
 }
 
-// costPanel has what it takes, as a share of what the peer takes.
+// costPanel shows the cost of each contender relative to the peer.
 func costPanel(r Results) panel {
 	p := panel{title: "Cost: ReplicaSet (Deployment for updates and on the real node) = 1, shorter is better"}
 	costs := []struct {
@@ -96,7 +96,7 @@ func costPanel(r Results) panel {
 	return p
 }
 
-// drawPanel draws a panel at a height, and returns how high it is.
+// drawPanel draws a panel at this height, and returns the panel's own height.
 func drawPanel(out *strings.Builder, p panel, top int) int {
 	most := 1.0
 	for _, b := range p.bars {
@@ -121,6 +121,6 @@ func drawPanel(out *strings.Builder, p panel, top int) int {
 
 func escaped(text string) string {
 	out := &strings.Builder{}
-	_ = xml.EscapeText(out, []byte(text)) // a strings.Builder takes everything
+	_ = xml.EscapeText(out, []byte(text)) // a strings.Builder never fails
 	return out.String()
 }

@@ -11,32 +11,32 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/paper"
 )
 
-// Report is all that a run has found out.
+// Report has all findings of a run.
 type Report struct {
 	Machine Machine
 	Scale   float64
 	Rounds  int
-	// Flags are those that our controller was given besides.
+	// Flags are the additional flags of our controller.
 	Flags []string `json:",omitempty"`
-	// Workers is how many bare requests there were at a time.
+	// Workers is how many bare requests were sent at a time.
 	Workers int
 	// LeftOut are the workloads that were not run because they need a real node.
 	LeftOut []string `json:",omitempty"`
-	// Paper is what single things cost, for the cluster that is only computed.
+	// Paper has the unit costs for the cluster that is only computed.
 	Paper   *paper.Costs `json:",omitempty"`
 	Results Results
 	Goals   []Goal
 }
 
-// Machine is what it was found out on.
+// Machine is the machine that the bench ran on, and the software on it.
 type Machine struct {
 	Date, Commit, Go, Kubernetes, Platform string
 	Cores                                  int
-	// Busy is the share of the CPU that others took before the run began.
+	// Busy is the share of the CPU that other processes used before the run began.
 	Busy float64
 }
 
-// Write writes all files. It is called after each workload, so that an interrupted run has a report too.
+// Write writes all files. It is called after each workload, so that an interrupted run has a report, too.
 func (r *Report) Write(folder string) error {
 	r.Goals = goals(r.Results)
 	data, err := json.MarshalIndent(r, "", "  ")
@@ -53,7 +53,7 @@ func (r *Report) Write(folder string) error {
 	return nil
 }
 
-// Missed is how many goals were measured and not reached.
+// Missed returns how many goals were measured and not reached.
 func (r *Report) Missed() int {
 	missed := 0
 	for _, g := range r.Goals {
@@ -64,7 +64,7 @@ func (r *Report) Missed() int {
 	return missed
 }
 
-// about says what the figures are worth.
+// about describes the conditions under which the figures were measured.
 func (r *Report) about() []string {
 	m := r.Machine
 	kubernetes := m.Kubernetes
@@ -98,7 +98,7 @@ func (r *Report) about() []string {
 	return lines
 }
 
-// Text is the report for a terminal.
+// Text returns the report for a terminal.
 func (r *Report) Text() string {
 	out := &strings.Builder{}
 	for _, line := range r.about() {
@@ -110,12 +110,12 @@ func (r *Report) Text() string {
 		for _, row := range append([][]string{t.columns}, t.rows...) {
 			fmt.Fprintln(w, strings.Join(row, "\t"))
 		}
-		_ = w.Flush() // a strings.Builder takes everything
+		_ = w.Flush() // a strings.Builder never fails
 	}
 	return out.String()
 }
 
-// markdown is the report as a page.
+// markdown returns the report as a Markdown page.
 func (r *Report) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprint(out, "# Bench\n\n", strings.Join(r.about(), "\n"), "\n\n![Ratios to ReplicaSet](report.svg)\n")

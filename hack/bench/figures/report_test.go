@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/paper"
 )
 
-// measured are results in which all goals are reached.
+// measured returns results in which all goals are reached.
 func measured() Results {
 	var r Results
 	put := func(workload, title, contender string, values Values) {
@@ -176,7 +176,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// checkMarkdown wants all rows of a table to have as many cells.
+// checkMarkdown checks that all rows of a table have the same number of cells.
 func checkMarkdown(t *testing.T, page string) {
 	t.Helper()
 	cells := 0

@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// Values are the figures of one turn.
+// Values has the figures of one turn.
 type Values map[Metric]float64
 
-// Sample is what one turn of a contender came to.
+// Sample is the outcome of one turn of a contender.
 type Sample struct {
 	Values Values
-	// Requests is how often each kind of request was made, such as "update podmanagers/status".
+	// Requests counts the requests of each kind, such as "update podmanagers/status".
 	Requests map[string]int `json:",omitempty"`
 }
 
-// Result is what one contender came to at one workload.
+// Result is the outcome of one contender in one workload.
 type Result struct {
 	Workload, Contender string
-	// Title names the workload for people, with its size.
+	// Title names the workload and its size for readers.
 	Title   string
 	Samples []Sample
 }
 
-// Results are all, in the order in which they were first had.
+// Results has all results, in the order in which they were first added.
 type Results []*Result
 
-// Add takes in what one more turn came to.
+// Add adds the outcome of one more turn.
 func (r *Results) Add(workload, title, contender string, s Sample) {
 	found := r.Find(workload, contender)
 	if found == nil {
@@ -36,7 +36,7 @@ func (r *Results) Add(workload, title, contender string, s Sample) {
 	found.Samples = append(found.Samples, s)
 }
 
-// Find is the result of a contender at a workload; nil if there is none.
+// Find returns the result of a contender in a workload, or nil if there is none.
 func (r *Results) Find(workload, contender string) *Result {
 	for _, candidate := range *r {
 		if candidate.Workload == workload && candidate.Contender == contender {
@@ -46,7 +46,7 @@ func (r *Results) Find(workload, contender string) *Result {
 	return nil
 }
 
-// Median is that of a metric over all turns; false if it was never measured.
+// Median returns the median of a metric over all turns, or false if it was never measured.
 func (r *Results) Median(workload, contender string, m Metric) (float64, bool) {
 	found := r.Find(workload, contender)
 	if found == nil {
@@ -57,7 +57,7 @@ func (r *Results) Median(workload, contender string, m Metric) (float64, bool) {
 
 func (r *Result) median(m Metric) (float64, bool) { return median(r.values(m)) }
 
-// values are those of a metric in all turns in which it was measured.
+// values returns the values of a metric in all turns in which it was measured.
 func (r *Result) values(m Metric) []float64 {
 	var values []float64
 	for _, s := range r.Samples {
@@ -68,7 +68,7 @@ func (r *Result) values(m Metric) []float64 {
 	return values
 }
 
-// extremes are the least and the highest value of a metric over all turns; false if it was never measured.
+// extremes returns the lowest and the highest value of a metric over all turns, or false if it was never measured.
 func (r *Results) extremes(workload, contender string, m Metric) (least, most float64, measured bool) {
 	found := r.Find(workload, contender)
 	if found == nil {
@@ -81,7 +81,7 @@ func (r *Results) extremes(workload, contender string, m Metric) (least, most fl
 	return slices.Min(values), slices.Max(values), true
 }
 
-// requests are the medians of each kind of request.
+// requests returns the median count of each kind of request.
 func (r *Result) requests() map[string]float64 {
 	medians := map[string]float64{}
 	for _, s := range r.Samples {
@@ -96,7 +96,7 @@ func (r *Result) requests() map[string]float64 {
 	return medians
 }
 
-// withPrefix are the results of the workloads that are named so.
+// withPrefix returns the results of the workloads whose names have this prefix.
 func (r *Results) withPrefix(prefix string) []*Result {
 	var found []*Result
 	for _, candidate := range *r {
@@ -107,7 +107,7 @@ func (r *Results) withPrefix(prefix string) []*Result {
 	return found
 }
 
-// compared are the results of contenders that keep pods, those of a workload together.
+// compared returns the results of contenders that manage pods, grouped by workload.
 func (r *Results) compared() []*Result {
 	isAlone := func(c *Result) bool {
 		return slices.ContainsFunc([]string{Growth, Planning, Applying, Sharing}, func(prefix string) bool { return strings.HasPrefix(c.Workload, prefix) })
@@ -123,7 +123,7 @@ func (r *Results) compared() []*Result {
 	return found
 }
 
-// median is the middle one of values, or the mean of the two in the middle; false if there is none.
+// median returns the middle value, or the mean of the two middle values. It returns false if there are no values.
 func median(values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false

@@ -2,7 +2,7 @@ package figures
 
 import "fmt"
 
-// applyTable has how much longer an apply takes if the pod is tried.
+// applyTable shows how much longer an apply takes if the webhook tries the pod.
 func (r *Report) applyTable() table {
 	t := table{title: "Applies, without and with the webhook that tries the pods", columns: []string{
 		"applies", "without: median ms", "99th percentile ms", "with: median ms", "99th percentile ms", "median added ms", "99th percentile added ms", "trials", "not tried in time",

@@ -6,7 +6,7 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/paper"
 )
 
-// paperTable is the result for people.
+// paperTable shows the computed cluster.
 func (r *Report) paperTable() table {
 	if r.Paper == nil {
 		return table{}

@@ -2,7 +2,7 @@ package figures
 
 import "fmt"
 
-// shardTable has what each of several replicas has of the whole.
+// shardTable shows the share of each of several replicas.
 func (r *Report) shardTable() table {
 	t := table{title: "Replicas that share the work", columns: []string{
 		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of one's", "50 000 pods: MB", "of one's", "without the program's pages", "of one's",
@@ -36,7 +36,7 @@ func (r *Report) shardTable() table {
 	return t
 }
 
-// textOf is a figure as text; empty if it was not measured.
+// textOf formats a figure. It returns empty if the figure was not measured.
 func textOf(value float64, measured bool, format string, unit float64) string {
 	if !measured {
 		return ""

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// table is one of the report.
+// table is one table of the report.
 type table struct {
 	title string
-	// note says what the columns mean, where that is not plain.
+	// note explains the columns that are not self-explanatory.
 	note    string
 	columns []string
 	rows    [][]string
 }
 
-// isNumeric tells whether a column has nothing but numbers, which are aligned at the right.
+// isNumeric reports whether a column has only numbers, which are right-aligned.
 func (t table) isNumeric(column int) bool {
 	for _, row := range t.rows {
 		value, _, _ := strings.Cut(row[column], " ")
@@ -29,7 +29,7 @@ func (t table) isNumeric(column int) bool {
 	return true
 }
 
-// headline is the time that a workload is about, and what it means.
+// headline is the main time of a workload, and its meaning.
 var headline = map[string]struct {
 	metric Metric
 	means  string
@@ -44,7 +44,7 @@ var headline = map[string]struct {
 	Restart:       {StartTime, "first useful sync"},
 }
 
-// peerOf is who the others are compared with.
+// peerOf returns the contender with which the others are compared.
 func peerOf(workload string) string {
 	switch workload {
 	case Rollout, RealCreate, RealUpdate:
@@ -54,7 +54,7 @@ func peerOf(workload string) string {
 	}
 }
 
-// tables are those that there is something to say in.
+// tables returns the tables that are not empty.
 func (r *Report) tables() []table {
 	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.shardTable(), r.paperTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
@@ -91,7 +91,7 @@ func (r *Report) sideBySide() table {
 	return t
 }
 
-// speed is how many times as fast one is as another at the same workload; empty if that was not measured.
+// speed returns how many times as fast one contender is as another in the same workload, or empty if that was not measured.
 func (r *Report) speed(one *Result, m Metric, than string) string {
 	own, measured := one.median(m)
 	other, comparable := r.Results.Median(one.Workload, than, m)
@@ -101,7 +101,7 @@ func (r *Report) speed(one *Result, m Metric, than string) string {
 	return fmt.Sprintf("%.2f", other/own)
 }
 
-// realNodeTable has what users see of an update where containers run: that the budget holds, and what becomes of the addresses.
+// realNodeTable shows what users see of an update if containers run: that the budget holds, and how many addresses are kept.
 func (r *Report) realNodeTable() table {
 	t := table{title: "On the real node", columns: []string{
 		"contender", "pods", "created: Ready s", "least to most s", "x Deployment", "updated: Ready s", "least to most s", "x Deployment",
@@ -131,7 +131,7 @@ func (r *Report) realNodeTable() table {
 	return t
 }
 
-// spread is the median of a time, its least and its most, and how many times as fast that is as the peer.
+// spread returns the median, the lowest and the highest value of a time, and how many times as fast it is as the peer.
 func (r *Report) spread(one *Result, m Metric) []string {
 	value, _ := one.median(m)
 	least, most, _ := r.Results.extremes(one.Workload, one.Contender, m)
@@ -153,7 +153,7 @@ func (r *Report) requestTable() table {
 	return t
 }
 
-// eachTable has what one PodManager costs the API server.
+// eachTable shows what one PodManager costs the API server.
 func (r *Report) eachTable() table {
 	t := table{title: "Writes for each PodManager", columns: []string{"workload", "until Ready", "of the status", "later", "known to be good s", "live reads"},
 		note: "Later: when its pods have been looked at for a while and are known to be good, the revision is stored and the status says so. " +

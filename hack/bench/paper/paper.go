@@ -7,55 +7,58 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// The cluster that is computed on paper, since no machine of ours could run it.
+// The cluster that is computed, because no machine of ours could run it.
 const (
-	Pods       = 500_000           // of all PodManagers
+	Pods       = 500_000           // pods of all PodManagers
 	PerManager = 10                // pods of each PodManager
-	Managers   = Pods / PerManager // how many PodManagers there are
-	Shards     = 64                // what the replicas divide among themselves
+	Managers   = Pods / PerManager // number of PodManagers
+	Shards     = 64                // number of shards that the replicas divide among them
 	// revisionsEach is how many revisions a PodManager has on average.
 	revisionsEach = 2
-	// eventsEach is how often a watch tells of a pod while it is replaced: created, scheduled, started, ready, terminating, gone.
+	// eventsEach is how many watch events a pod causes while it is replaced: created, scheduled, started, ready, terminating, gone.
 	eventsEach = 6
-	// statusesEach is how many statuses are written for each pod that is replaced: 1.1 for a PodManager of one pod, fewer of ten.
+	// statusesEach is how many status writes each replaced pod causes: 1.1 for a PodManager with one pod, fewer for one with ten.
 	statusesEach = 1.1
-	// leaseSeconds is how often a Lease is renewed: half as often as that of a single leader.
+	// leaseSeconds is how often a Lease is renewed, which is half as often as the Lease of a single leader.
 	leaseSeconds = 2
-	// checkSeconds is how often each replica checks whether the API server has gone back in time: pods, revisions and PodManagers.
+	// checkSeconds is how often each replica checks pods, revisions and PodManagers to detect that the API server has gone back in time.
 	checkSeconds = 15
-	// emptyBytes is a replica without pods, as the workload shards measures it.
+	// emptyBytes is the memory of a replica without pods, as measured by the workload shards.
 	emptyBytes = 50 << 20
-	// CreatesPerSecond is what an API server took on two cores from bare requests: 1000 x 1 in hack/README.md. A better one takes more.
+	// CreatesPerSecond is how many creates from bare requests an API server handled on two cores: 1000 x 1 in hack/README.md. A larger one handles
+	// more.
 	CreatesPerSecond = 244
 )
 
-// Costs are what single things cost, as measured in this process. Sizes are bytes, times seconds.
+// Costs has the unit costs, as measured in this process. Sizes are in bytes, times in seconds.
 type Costs struct {
-	// Pod, Manager and Revision are in the caches; Wire is a pod on its way there.
+	// Pod, Manager and Revision are the sizes of one object in the caches. Wire is the size of an encoded pod.
 	Pod, Manager, Revision, Wire float64
-	// PodDecode and ManagerDecode are of one event; Plan and Status of one sync of ten pods.
+	// PodDecode and ManagerDecode are for one event. Plan and Status are for one sync of ten pods.
 	PodDecode, ManagerDecode, Plan, Status float64
-	// Match is what the selector of one shard costs the API server for one event; StrayMatch that of what is in no shard.
+	// Match is what the selector of one shard costs the API server for one event. StrayMatch is the cost of the selector for objects without a
+	// shard.
 	Match, StrayMatch float64
 }
 
-// Row is what a number of replicas means.
+// Row has the results for one number of replicas.
 type Row struct {
 	Replicas int
-	// Pods is how many the replica with the most has.
+	// Pods is the number of pods of the largest replica.
 	Pods int
-	// Memory is what its caches and the process need, and Undivided the part that every replica has whole: PodManagers.
+	// Memory is what its caches and the process need. Undivided is the part that every replica has completely: the PodManagers.
 	Memory, Undivided float64
 	// Fill is how many bytes it reads to fill its caches.
 	Fill float64
-	// CPU is the share of a core that it needs while all pods of the cluster are replaced as fast as the API server takes that.
+	// CPU is the share of a core that it needs while all pods of the cluster are replaced as fast as the API server can handle.
 	CPU float64
-	// Requests are those of all at rest, a second: renewals of Leases, and checks whether the API server has gone back in time. Watches
-	// are those of all. Filter is the share of a core that the API server needs to find out who is told of which event.
+	// Requests is the number of requests per second of all replicas at rest: renewals of Leases, and checks whether the API server has gone back in
+	// time. Watches is the number of watches of all replicas. Filter is the share of a core that the API server needs to find out which watches
+	// receive which event.
 	Requests, Watches, Filter float64
 }
 
-// Rows computes what several numbers of replicas mean, a row for each.
+// Rows computes one row for each of these numbers of replicas.
 func Rows(c Costs, replicas ...int) []Row {
 	perShard := make([]int, Shards)
 	for i := range Managers {
@@ -66,7 +69,7 @@ func Rows(c Costs, replicas ...int) []Row {
 	var rows []Row
 	for _, count := range replicas {
 		row := Row{Replicas: count}
-		for _, pods := range perShard[:(Shards+count-1)/count] { // the worst case: one has all the large ones
+		for _, pods := range perShard[:(Shards+count-1)/count] { // the worst case: one replica has all the large ones
 			row.Pods += pods
 		}
 		pods, part := float64(row.Pods), float64(row.Pods)/Pods
@@ -75,9 +78,9 @@ func Rows(c Costs, replicas ...int) []Row {
 		row.Fill = pods*c.Wire + row.Undivided
 		events := float64(CreatesPerSecond * eventsEach)
 		row.CPU = part*events*(c.PodDecode+c.Plan+c.Status) + CreatesPerSecond*statusesEach*c.ManagerDecode
-		renewals := (Shards + 3*float64(count)) / leaseSeconds // a replica finds the group's Lease changed by another one, reads and writes it
+		renewals := (Shards + 3*float64(count)) / leaseSeconds // a replica finds the group's Lease changed by another one, reads it and writes it
 		row.Requests = renewals + float64(3*count)/checkSeconds
-		row.Watches = float64(2*Shards + 4*count) // pods and revisions of a shard; strays of both, PodManagers, Leases
+		row.Watches = float64(2*Shards + 4*count) // pods and revisions of a shard; both without a shard, PodManagers, Leases
 		row.Filter = events * (Shards*c.Match + float64(count)*c.StrayMatch)
 		rows = append(rows, row)
 	}

@@ -12,7 +12,7 @@ func TestOnPaper(t *testing.T) {
 	if one.Pods != Pods {
 		t.Errorf("one replica has %d pods", one.Pods)
 	}
-	// A shard is at most half as large again as the mean, and so is the part of a replica that has several.
+	// A shard is at most 1.5 times as large as the mean, and so is the share of a replica that has several.
 	if eight.Pods < Pods/8 || eight.Pods > Pods/8*3/2 || all.Pods < Pods/64 || all.Pods > Pods/64*3/2 {
 		t.Errorf("of 8 and 64 replicas one has %d and %d pods", eight.Pods, all.Pods)
 	}
@@ -20,7 +20,7 @@ func TestOnPaper(t *testing.T) {
 	if math.Abs(one.Memory-want) > 1 {
 		t.Errorf("one replica has %.0f bytes, want %.0f", one.Memory, want)
 	}
-	// However many replicas there are, each has the PodManagers of all, and decodes each change of their statuses.
+	// However many replicas there are, each of them caches all PodManagers, and decodes every change of their statuses.
 	floor := emptyBytes + all.Undivided
 	if all.Undivided != one.Undivided || all.Memory < floor || all.Memory > 1.2*floor {
 		t.Errorf("of 64 replicas one has %.0f bytes, %.0f of them undivided", all.Memory, all.Undivided)

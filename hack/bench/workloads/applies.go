@@ -18,7 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// applies are PodManagers without a controller: what is measured is how long their users wait for the API server.
+// applies has PodManagers without a controller. It measures how long users wait for the API server.
 type applies struct {
 	*managers
 	title string
@@ -28,7 +28,7 @@ func (a *applies) name() string { return a.title }
 
 func (a *applies) launch() (*lab.Process, func() bool, error) { return nil, nil, nil }
 
-// runApplies applies PodManagers without the webhook and with it: one at a time, as people do, and many at a time.
+// runApplies applies PodManagers without and with the webhook: first one at a time, like a user, and then many at a time.
 func (b *Bench) runApplies(ctx context.Context) error {
 	for _, title := range []string{figures.Untried, figures.Trying} {
 		s, err := b.begin(ctx, &applies{b.managers, title}, 3)
@@ -52,7 +52,7 @@ func (s *step) measureApplies(ctx context.Context) error {
 		defer func() { _ = webhook.Remove() }() // the next turn has other namespaces
 		trials = webhook.Trials.Load
 	}
-	// The first requests of all make the connections, and cost the API server more: they do not count.
+	// The first requests establish the connections, and cost the API server more. They do not count.
 	if _, _, err := s.apply(ctx, s.spaces[2], ownersAtOnce, ownersAtOnce, oldImage); err != nil {
 		return err
 	}
@@ -72,8 +72,8 @@ func (s *step) measureApplies(ctx context.Context) error {
 	return nil
 }
 
-// apply applies PodManagers, and returns how long each took, in milliseconds, and how many warnings there were: the pods are valid, so that
-// a warning tells that one was not tried in time.
+// apply applies PodManagers, and returns how long each apply took, in milliseconds, and the number of warnings. The pods are valid, so a warning
+// means that the webhook could not try a pod in time.
 func (s *step) apply(ctx context.Context, space string, count, atOnce int, image string) (waits []float64, warned int64, err error) {
 	waits = make([]float64, count)
 	var warnings atomic.Int64
@@ -103,7 +103,7 @@ func (s *step) addApplies(title string, waits []float64, values figures.Values) 
 		values[figures.ApplyMedian], values[figures.ApplyLast], values[figures.TrialCount], values[figures.WarningCount])
 }
 
-// percentile is the least value that so many percent of all values do not exceed.
+// percentile returns the lowest value that this percentage of all values does not exceed.
 func percentile(values []float64, percent float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[max(0, int(math.Ceil(float64(len(sorted))*percent/100))-1)]

@@ -16,22 +16,22 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Settings are what users choose about the measuring itself.
+// Settings has what users choose about the measurement itself.
 type Settings struct {
-	// Rounds is how often each contender has its turn.
+	// Rounds is how many turns each contender has.
 	Rounds int
 	// Scale shrinks the workloads, if it is below 1.
 	Scale float64
 	// ShardPods is how many pods the replicas of the workload shards have, before Scale.
 	ShardPods int
-	// Flags are more of them for our controller, to try something out.
+	// Flags are additional flags for our controller, for experiments.
 	Flags []string
-	// Cluster is the name of the cluster, Out the folder of its logs and of the report; Keep leaves it running.
+	// Cluster is the name of the cluster, and Out is the folder for its logs and for the report. Keep leaves the cluster running.
 	Cluster, Out string
 	Keep         bool
 }
 
-// Bench is what workloads run on: a cluster, the contenders on it, and the report that takes what they measure.
+// Bench is the environment of the workloads: a cluster, the contenders on it, and the report that collects the measurements.
 type Bench struct {
 	settings Settings
 	sizes    sizes
@@ -39,16 +39,16 @@ type Bench struct {
 	// print shows a line of progress.
 	print func(line string)
 
-	// What there is once the cluster is up.
+	// The following fields are set once the cluster is running.
 	*clients
 	cluster  *lab.Cluster
 	censuses *census.All
 	audit    *audit.Log
 	// stopWatching ends the watches.
 	stopWatching context.CancelFunc
-	// spaces is how many namespaces were made.
+	// spaces is the number of namespaces created so far.
 	spaces int
-	// warm tells that the real node has run all images.
+	// warm is set once the real node has run all images.
 	warm bool
 
 	managers    *managers
@@ -57,15 +57,15 @@ type Bench struct {
 	bare        *bare
 }
 
-// NewBench makes a bench without a cluster, which starts with the first workload that needs one. Workloads add to the report, and print
-// what they find out.
+// NewBench returns a bench without a cluster, which is started by the first workload that needs one. Workloads add their results to the report, and
+// print them.
 func NewBench(settings Settings, report *figures.Report, print func(line string)) *Bench {
 	b := &Bench{settings: settings, sizes: sizesAt(settings.Scale), report: report, print: print}
 	b.sizes.Sharded = max(b.sizes.Sharded, int(settings.Scale*float64(settings.ShardPods)))
 	return b
 }
 
-// Prepare starts the cluster if the workload needs one and it does not run yet.
+// Prepare starts the cluster if the workload needs one and it is not running yet.
 func (b *Bench) Prepare(ctx context.Context, w Workload) error {
 	if b.cluster != nil || w.offline {
 		return nil
@@ -73,13 +73,13 @@ func (b *Bench) Prepare(ctx context.Context, w Workload) error {
 	return b.setUp(ctx)
 }
 
-// Run runs a round of a workload that is prepared.
+// Run runs a round of a prepared workload.
 func (b *Bench) Run(ctx context.Context, w Workload) error { return w.run(b, ctx) }
 
 // Close stops the cluster, unless it is to be kept.
 func (b *Bench) Close() error {
 	if b.stopWatching != nil {
-		b.stopWatching() // before the API server goes away under the watches
+		b.stopWatching() // before the API server stops serving the watches
 	}
 	if b.cluster == nil || b.settings.Keep {
 		return nil
@@ -87,14 +87,14 @@ func (b *Bench) Close() error {
 	return b.cluster.Down()
 }
 
-// say is for what is known of a workload while it runs. The format is used up here, so that go vet looks at it in all calls.
+// say prints what is known about a workload while it runs. It formats the text itself, so that go vet checks the format in all calls.
 func (b *Bench) say(format string, args ...any) { b.print(fmt.Sprintf(format, args...)) }
 
-// setUp starts the cluster and gets the contenders ready.
+// setUp starts the cluster and prepares the contenders.
 func (b *Bench) setUp(ctx context.Context) error {
 	b.say("starting the cluster %s", b.settings.Cluster)
 	folder := filepath.Join(b.settings.Out, "lab")
-	// Logs of an earlier run would be added to, and tell that a controller is ready which only was.
+	// New logs would be appended to those of an earlier run, which say that a controller is ready that is no longer running.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
@@ -135,10 +135,10 @@ func (b *Bench) setUp(ctx context.Context) error {
 	return nil
 }
 
-// awaitCollector waits until the garbage collector watches PodManagers. It learns of a new kind within half a minute, and until
-// then looks every owner of a pod up, which ReplicaSets do not suffer from.
+// awaitCollector waits until the garbage collector watches PodManagers. It discovers a new kind within half a minute. Until then it looks up the
+// owner of every pod, which it does not have to do for ReplicaSets.
 func (b *Bench) awaitCollector(ctx context.Context) error {
-	if b.settings.Scale < 0.2 { // only to show that all works
+	if b.settings.Scale < 0.2 { // a smoke test
 		return nil
 	}
 	for range 120 {
@@ -156,7 +156,7 @@ func (b *Bench) awaitCollector(ctx context.Context) error {
 	return errors.New("the garbage collector does not watch PodManagers")
 }
 
-// awaitSilence waits until the API server has next to nothing to do, so that what came before does not count.
+// awaitSilence waits until the API server is almost idle, so that earlier work does not count.
 func (b *Bench) awaitSilence(ctx context.Context) error {
 	for range 60 {
 		if err := b.audit.Skip(); err != nil {

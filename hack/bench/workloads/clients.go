@@ -14,17 +14,17 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// limitAgent is the user agent of the requests that show what the API server can do at the most.
+// limitAgent is the user agent of the requests that show the maximum that the API server can do.
 const limitAgent = "podmanager-bench-limit"
 
 // ownersAtOnce is how many owners are created or changed at the same time.
 const ownersAtOnce = 32
 
-// clients are the bench's own.
+// clients has the clients of the bench.
 type clients struct {
 	kube        kubernetes.Interface
 	podManagers versioned.Interface
-	// limit has a connection of its own, as a controller has.
+	// limit has its own connection, like a controller.
 	limit kubernetes.Interface
 }
 
@@ -38,7 +38,7 @@ func newClients(cluster *lab.Cluster) (*clients, error) {
 	}
 	own := rest.CopyConfig(protobuf)
 	own.UserAgent = limitAgent
-	own.Dial = (&net.Dialer{}).DialContext // or client-go would share the connection of the other clients
+	own.Dial = (&net.Dialer{}).DialContext // otherwise client-go would share the connection of the other clients
 	limit, err := kubernetes.NewForConfig(own)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func newClients(cluster *lab.Cluster) (*clients, error) {
 	return &clients{kube: kube, podManagers: cluster.Managers, limit: limit}, nil
 }
 
-// inParallel makes count calls, so many at a time, until one fails or ctx is done.
+// inParallel makes count calls, at most atOnce at a time, until one fails or ctx is done.
 func inParallel(ctx context.Context, count, atOnce int, call func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -16,51 +16,51 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The users that the controllers are, as the audit log has them.
+// The users that the controllers authenticate as, as the audit log shows them.
 const (
 	ourUser  = "system:serviceaccount:podmanager-system:podmanager-controller"
 	peerUser = "system:serviceaccount:kube-system:peer-controller"
 )
 
-// contender is somebody who can keep pods. Its owners are named by index.
+// contender is a way to manage pods. Its owners are named by index.
 type contender interface {
 	name() string
-	// made tells whether a request is one of its own.
+	// made reports whether the contender sent a request.
 	made(audit.Request) bool
-	// launch starts its controller, and returns a function that tells whether it is ready; no process if it needs none.
+	// launch starts the contender's controller, and returns a function that reports whether it is ready. The process is nil if it needs none.
 	launch() (*lab.Process, func() bool, error)
 	create(ctx context.Context, space string, owners, replicas int) error
 	scale(ctx context.Context, space string, owner, replicas int) error
 	update(ctx context.Context, space string, owner int, image string) error
-	// statuses counts the owners by what their statuses say; nil if there are none.
+	// statuses counts the owners by their statuses. It is nil if the contender has none.
 	statuses() *census.Owners
-	// remove deletes the owners, once there is neither a controller nor a pod any more.
+	// remove deletes the owners, when there is neither a controller nor a pod any more.
 	remove(ctx context.Context, space string) error
 }
 
-// eachOwner calls for all owners, some at a time.
+// eachOwner makes a call for each owner, several at a time.
 func eachOwner(ctx context.Context, owners int, call func(ctx context.Context, name string) error) error {
 	return inParallel(ctx, owners, ownersAtOnce, func(ctx context.Context, i int) error { return call(ctx, ownerName(i)) })
 }
 
-// inBackground leaves the dependents to the garbage collector, which finds none.
+// inBackground leaves the dependents to the garbage collector, which will find none.
 var inBackground = metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}
 
-// managers is PodManager.
+// managers is the contender PodManager.
 type managers struct {
 	*clients
 	cluster *lab.Cluster
 	owners  *census.Owners
 	policy  v1.PodUpdatePolicy
-	// template is what the pods are like.
+	// template returns the template of the pods.
 	template func(owner string) corev1.PodTemplateSpec
-	// grace is how long pods are looked at before their revision is known to be good.
+	// grace is how long pods are observed before their revision is known to be good.
 	grace time.Duration
-	// flags are more of them for the controller.
+	// flags are additional flags for the controller.
 	flags []string
 }
 
-// hasty is the same, but calls pods good soon: for where nothing is measured before that.
+// hasty returns a copy that considers pods good soon, for workloads that measure nothing before that.
 func (m *managers) hasty() *managers {
 	hasty := *m
 	hasty.grace = time.Second
@@ -105,7 +105,7 @@ func (m *managers) patch(ctx context.Context, space, name string, kind types.Pat
 
 func (m *managers) statuses() *census.Owners { return m.owners }
 
-// remove takes the finalizers off first, since no controller does.
+// remove first removes the finalizers, because no controller does.
 func (m *managers) remove(ctx context.Context, space string) error {
 	names := m.owners.Names(space)
 	err := inParallel(ctx, len(names), ownersAtOnce, func(ctx context.Context, i int) error {

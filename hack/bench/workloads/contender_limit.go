@@ -12,11 +12,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// bare makes the same pods with parallel requests and no controller: no controller can be faster than this.
+// bare creates the same pods with parallel requests and no controller. No controller can be faster than this.
 type bare struct {
 	*clients
 	pods *census.Pods
-	// workers is how many requests are under way at a time; see Bench.calibrate.
+	// workers is how many requests are in flight at a time, see Bench.calibrate.
 	workers int
 }
 
@@ -33,7 +33,7 @@ func (b *bare) create(ctx context.Context, space string, owners, replicas int) e
 	})
 }
 
-// scale can only go down to nothing.
+// scale can only scale down to zero.
 func (b *bare) scale(ctx context.Context, space string, _, replicas int) error {
 	if replicas != 0 {
 		return errors.New("bare requests know only how to delete all pods")

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// replicaSets is the ReplicaSet controller.
+// replicaSets is the contender ReplicaSet.
 type replicaSets struct {
 	*clients
 	cluster *lab.Cluster
@@ -53,14 +53,14 @@ func (r *replicaSets) remove(ctx context.Context, space string) error {
 	return r.kube.AppsV1().ReplicaSets(space).DeleteCollection(ctx, inBackground, metav1.ListOptions{})
 }
 
-// deployments is the Deployment controller, with that of the ReplicaSets that it uses.
+// deployments is the contender Deployment, together with the ReplicaSet controller that it uses.
 type deployments struct {
 	*clients
 	cluster *lab.Cluster
 	owners  *census.Owners
-	// template is what the pods are like.
+	// template returns the template of the pods.
 	template func(owner string) corev1.PodTemplateSpec
-	// noSurge sets maxSurge to 0. Then a Deployment has as many pods under way as an update in place, which makes no surge pods.
+	// noSurge sets maxSurge to 0. A Deployment then changes as many pods at a time as an update in place, which creates no surge pods.
 	noSurge bool
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// counters are the metrics of our controller that have no labels.
+// counters has the metrics of our controller that have no labels.
 type counters map[string]float64
 
 func readCounters(ctx context.Context, process *lab.Process) (counters, error) {
@@ -28,13 +28,13 @@ func readCounters(ctx context.Context, process *lab.Process) (counters, error) {
 	return parseCounters(response.Body)
 }
 
-// lostWatches is how many watches the API server has closed so far because it had no time to serve them.
+// lostWatches returns how many watches the API server has closed so far because it was too busy to serve them.
 func (b *Bench) lostWatches(ctx context.Context) (float64, error) {
 	metrics, err := b.kube.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
 	return sumOf("apiserver_terminated_watchers_total", string(metrics)), err
 }
 
-// sumOf adds up a counter that has labels.
+// sumOf returns the sum of a counter over all its labels.
 func sumOf(name, metrics string) float64 {
 	sum := 0.0
 	for line := range strings.Lines(metrics) {
@@ -46,7 +46,7 @@ func sumOf(name, metrics string) float64 {
 	return sum
 }
 
-// parseCounters wants those that the bench looks at to be there: one that was renamed would be 0 for ever.
+// parseCounters requires the counters that the bench reads. A counter that was renamed would otherwise be 0 forever.
 func parseCounters(metrics io.Reader) (counters, error) {
 	found := counters{}
 	lines := bufio.NewScanner(metrics)

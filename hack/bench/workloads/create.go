@@ -14,10 +14,10 @@ import (
 // liveReadsCounter counts the syncs that had to read from the API server.
 const liveReadsCounter = "podmanager_live_reads_total"
 
-// creators are the contenders that create pods, in the order of their turns.
+// creators returns the contenders that create pods, in the order of their turns.
 func (b *Bench) creators() []contender { return []contender{b.managers, b.replicaSets, b.bare} }
 
-// runOne is one owner of many pods, and then of none.
+// runOne measures one owner of many pods, and its scale-down to zero.
 func (b *Bench) runOne(ctx context.Context) error {
 	if err := b.calibrate(ctx); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (b *Bench) runOne(ctx context.Context) error {
 	})
 }
 
-// runTens is many owners of ten pods.
+// runTens measures many owners of ten pods.
 func (b *Bench) runTens(ctx context.Context) error {
 	if err := b.calibrate(ctx); err != nil {
 		return err
@@ -38,16 +38,16 @@ func (b *Bench) runTens(ctx context.Context) error {
 	return b.inTurn(ctx, b.creators(), func(s *step) error { return s.measureCreate(ctx, figures.CreateTens, b.sizes.Tens, replicasOfMany) })
 }
 
-// runSingles is very many owners of one pod.
+// runSingles measures very many owners of one pod.
 func (b *Bench) runSingles(ctx context.Context) error {
 	if err := b.calibrate(ctx); err != nil {
 		return err
 	}
-	creators := append(b.creators(), b.deployments) // somebody who wants one pod and its updates would take one of these
+	creators := append(b.creators(), b.deployments) // a user who wants one pod and updates of it would choose a Deployment
 	return b.inTurn(ctx, creators, func(s *step) error { return s.measureCreate(ctx, figures.CreateSingles, b.sizes.Singles, 1) })
 }
 
-// inTurn gives each contender its turn, and cleans up after it.
+// inTurn runs measure for each contender in turn, and cleans up after each of them.
 func (b *Bench) inTurn(ctx context.Context, contenders []contender, measure func(*step) error) error {
 	for _, c := range contenders {
 		s, err := b.begin(ctx, c, 1)
@@ -101,8 +101,8 @@ func (s *step) measureCreate(ctx context.Context, workload string, owners, repli
 	return nil
 }
 
-// countEach adds what each PodManager cost, and, in the first round with very many of them, what it costs later on: that takes as
-// long as pods are looked at before they are known to be good.
+// countEach adds the cost of each PodManager. In the first round with very many of them, it also adds the later cost. That takes as long as pods
+// are observed before they are known to be good.
 func (s *step) countEach(ctx context.Context, workload string, owners int, values figures.Values) error {
 	each := float64(owners)
 	values[figures.WritesEach], values[figures.StatusWritesEach] = values[figures.Writes]/each, values[figures.StatusWrites]/each
@@ -126,7 +126,7 @@ func (s *step) countEach(ctx context.Context, workload string, owners int, value
 	return nil
 }
 
-// timeSettled waits until the statuses say what is the case.
+// timeSettled waits until the statuses match the pods.
 func (s *step) timeSettled(ctx context.Context, owners int, values figures.Values) error {
 	if s.contender.statuses() == nil {
 		return nil
@@ -136,12 +136,12 @@ func (s *step) timeSettled(ctx context.Context, owners int, values figures.Value
 	return err
 }
 
-// awaitStatuses returns the time at which the statuses say something.
+// awaitStatuses returns the time at which the statuses meet a condition.
 func (s *step) awaitStatuses(ctx context.Context, say func(census.Tally[census.OwnerState]) bool, what string) (time.Time, error) {
 	return s.contender.statuses().Expect(say, s.spaces...).Await(ctx, patience, what)
 }
 
-// measureScaleDown sends all pods of one owner away.
+// measureScaleDown deletes all pods of one owner.
 func (s *step) measureScaleDown(ctx context.Context, pods int) error {
 	if err := s.mark(ctx); err != nil {
 		return err
@@ -167,7 +167,7 @@ func (s *step) measureScaleDown(ctx context.Context, pods int) error {
 	return nil
 }
 
-// add puts a sample into the report and says what it shows.
+// add adds a sample to the report, and prints some of its values.
 func (s *step) add(workload, title string, taken figures.Sample, shown ...figures.Metric) {
 	s.report.Results.Add(workload, title, s.contender.name(), taken)
 	text := ""
@@ -181,7 +181,7 @@ func (s *step) add(workload, title string, taken figures.Sample, shown ...figure
 	s.say("  %-10s  %-20s %s", title, s.contender.name(), text[2:])
 }
 
-// calibrate finds out, once, how many workers make the limit the fastest.
+// calibrate determines, once, the number of workers with which the limit is fastest.
 func (b *Bench) calibrate(ctx context.Context) error {
 	if b.bare.workers > 0 {
 		return nil

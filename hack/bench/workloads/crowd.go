@@ -12,11 +12,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// tick is an annotation that means nothing to anybody.
+// tick is an annotation without any meaning.
 const tick = "bench.podmanager/tick"
 
-// runCrowd has few pods of ours, alone and then among very many of other people: neither those nor their updates may cost
-// anything. Each contender makes a crowd of its own, so that none finds the API server warmed up by another.
+// runCrowd measures few pods of ours, alone and then among very many pods of other owners. Neither those pods nor their updates may cost anything.
+// Each contender creates its own crowd, so that none of them finds the API server warmed up by another.
 func (b *Bench) runCrowd(ctx context.Context) error {
 	for _, turn := range []struct {
 		contender
@@ -33,7 +33,7 @@ func (b *Bench) runCrowd(ctx context.Context) error {
 	return nil
 }
 
-// measureCrowd measures as often alone as in the crowd, each time with a process that has just been started.
+// measureCrowd measures as often alone as in the crowd, each time with a newly started process.
 func (s *step) measureCrowd(ctx context.Context, samples int) error {
 	few := s.sizes.Few
 	if err := s.contender.create(ctx, s.spaces[0], few, replicasOfMany); err != nil {
@@ -59,7 +59,7 @@ func (s *step) measureCrowd(ctx context.Context, samples int) error {
 	return nil
 }
 
-// gather makes the pods of other people. No node takes them, so that they are quickly made and nobody else is busy with them.
+// gather creates the pods of other owners. They stay unscheduled, so that they are created quickly and keep no other component busy.
 func (s *step) gather(ctx context.Context, space string) error {
 	return inParallel(ctx, s.sizes.Crowd, ownersAtOnce, func(ctx context.Context, i int) error {
 		_, err := s.kube.CoreV1().Pods(space).Create(ctx, newStranger(i), metav1.CreateOptions{})
@@ -67,7 +67,7 @@ func (s *step) gather(ctx context.Context, space string) error {
 	})
 }
 
-// measureAmong starts the controller anew, and measures its memory, and what updates of strangers cost it.
+// measureAmong restarts the controller, and measures its memory and what updates of other owners' pods cost it.
 func (s *step) measureAmong(ctx context.Context, workload, title string, updates int) error {
 	if err := s.restart(ctx); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (s *step) measureAmong(ctx context.Context, workload, title string, updates
 	return nil
 }
 
-// restart starts the process anew, and leaves it alone until it is done with what it does at the start.
+// restart restarts the process, and waits until it has finished its startup work.
 func (s *step) restart(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *step) rest(ctx context.Context) error {
 	return nil
 }
 
-// disturb updates the pods of a namespace that nobody else writes to: each time an annotation gets another value.
+// disturb updates the pods of a namespace to which no other client writes. Each update changes the value of an annotation.
 func (s *step) disturb(ctx context.Context, space string, times int, annotation string) error {
 	list, err := s.kube.CoreV1().Pods(space).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *step) disturb(ctx context.Context, space string, times int, annotation 
 				value = "2"
 			}
 			metav1.SetMetaDataAnnotation(&pod.ObjectMeta, annotation, value)
-			pod.ManagedFields = []metav1.ManagedFieldsEntry{{}} // none, since keeping them costs the API server the most
+			pod.ManagedFields = []metav1.ManagedFieldsEntry{{}} // none, because maintaining them is the largest cost for the API server
 			updated, err := s.kube.CoreV1().Pods(space).Update(ctx, pod, metav1.UpdateOptions{})
 			if err != nil {
 				return err

@@ -1,27 +1,27 @@
-// Package workloads has what the bench measures: the workloads, the contenders that take turns at them, and the cluster that all run on.
+// Package workloads has what the bench measures: the workloads, the contenders that take turns in them, and the cluster that they run on.
 //
-// It prints no report and knows no flags: the program hands in settings and a report to add to, and chooses what runs when. Times come from
-// hack/bench/census, and what becomes of them is up to hack/bench/figures.
+// It prints no report and knows no flags: the program passes in settings and a report to add to, and chooses what runs when. Times come from
+// hack/bench/census, and hack/bench/figures evaluates them.
 //
 // Start with workload.go. The workloads themselves:
 //
-//	create.go    owners of many pods, of ten and of one, from nothing to Ready, and down again
-//	applies.go   how long users wait when they apply, without the webhook and with it
-//	rollout.go   an update, where nodes are simulated; node.go where containers run
-//	crowd.go     few pods of ours among very many of others
+//	create.go    owners of many pods, of ten and of one, from nothing to Ready, and the scale-down
+//	applies.go   how long users wait for an apply, without and with the webhook
+//	rollout.go   an update with simulated nodes; node.go has one with running containers
+//	crowd.go     few pods of ours among very many pods of other owners
 //	standby.go   a replica that waits for the Lease
-//	restart.go   a start with many pods, and doing nothing afterwards
+//	restart.go   a start with many pods, and idling afterwards
 //	shards.go    several replicas of our controller, which share the work; replicas.go starts them
-//	growth.go    what a change costs in a cluster that becomes larger
-//	planner.go   the benchmarks of pkg/plan; paper.go what single things cost. Both need no cluster
+//	growth.go    the cost of a change in a growing cluster
+//	planner.go   the benchmarks of pkg/plan; paper.go measures unit costs. Neither needs a cluster
 //
-// And what they are made of:
+// Their building blocks:
 //
-//	workload.go    the list of them; sizes.go how large they are
-//	bench.go       the cluster, and what there is once it is up
-//	step.go        one contender at one workload: a fresh process, what it took, and cleaning up
+//	workload.go    the list of workloads; sizes.go has their sizes
+//	bench.go       the cluster, and what exists once it is running
+//	step.go        one contender in one workload: a new process, its cost, and the cleanup
 //	contender*.go  the contenders: ours, the peers, and the limit
-//	objects.go     the pods and owners that are made; clients.go who makes them, many at a time
-//	requests.go    how many requests of which kind, from the audit log
+//	objects.go     the pods and owners that are created; clients.go has the clients that create them, many at a time
+//	requests.go    the number of requests of each kind, from the audit log
 //	counters.go    our controller's metrics
 package workloads

@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs: that must not depend on
-// who else is there. It cleans up only if the cluster is kept: that would take minutes.
+// runGrowth fills the cluster, and measures at each size what a change of one small PodManager costs. That must not depend on what else is in the
+// cluster. It cleans up only if the cluster is kept, because that would take minutes.
 func (b *Bench) runGrowth(ctx context.Context) error {
 	s, err := b.begin(ctx, b.managers, 2)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *step) measureGrowth(ctx context.Context) error {
 	return nil
 }
 
-// small is the namespace of the PodManager that is measured.
+// small returns the namespace of the PodManager that is measured.
 func (s *step) small() string { return s.spaces[1] }
 
 func (s *step) createIdle(ctx context.Context, space string, owner, replicas int) error {
@@ -59,11 +59,11 @@ func (s *step) createIdle(ctx context.Context, space string, owner, replicas int
 	return err
 }
 
-// measureSyncs changes the replicas of the small PodManager between 3 and 4, many times, with a controller that has just
-// been started, so that its memory is that of its caches and not of how they came about.
+// measureSyncs changes the replicas of the small PodManager between 3 and 4 many times. It restarts the controller first, so that the memory
+// reflects the caches, not how they were filled.
 //
-// Each batch is a sample, and the median of all is what counts: a garbage collection of the Go runtime costs more in a large
-// cluster, but comes more seldom in the same measure, and so hits a batch or misses it.
+// Each batch is a sample, and the median of all batches counts. A garbage collection of the Go runtime costs more in a large cluster, but happens
+// correspondingly less often, so that some batches contain one and others do not.
 func (s *step) measureSyncs(ctx context.Context, pods int) error {
 	if _, err := s.awaitQuiet(ctx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *step) measureSyncs(ctx context.Context, pods int) error {
 	if err := s.start(ctx); err != nil {
 		return err
 	}
-	if err := s.changeReplicas(ctx, s.sizes.Operations); err != nil { // it warms up
+	if err := s.changeReplicas(ctx, s.sizes.Operations); err != nil { // warm up
 		return err
 	}
 	title := fmt.Sprintf("%d pods", pods)
@@ -106,7 +106,7 @@ func (s *step) measureSyncs(ctx context.Context, pods int) error {
 	return nil
 }
 
-// changeReplicas changes the replicas again and again, and waits each time until it is done and told.
+// changeReplicas changes the replicas repeatedly, and waits each time until the pods and the status have followed.
 func (s *step) changeReplicas(ctx context.Context, times int) error {
 	for i := range times {
 		replicas := 4 - i%2
@@ -127,15 +127,15 @@ func (s *step) changeReplicas(ctx context.Context, times int) error {
 
 const syncHistogram = "podmanager_reconcile_duration_seconds"
 
-// syncs are how many syncs there were, and how long they took.
+// syncs is the number of syncs, and the time that they took.
 type syncs struct{ seconds, count float64 }
 
-// since is how long a sync took on average since then, in milliseconds.
+// since returns how long a sync has taken on average since before, in milliseconds.
 func (s syncs) since(before syncs) float64 {
 	return 1000 * (s.seconds - before.seconds) / max(1, s.count-before.count)
 }
 
-// readSyncs finds two numbers among the metrics.
+// readSyncs reads the number and the duration of syncs from the metrics.
 func readSyncs(ctx context.Context, process *lab.Process) (syncs, error) {
 	found, err := readCounters(ctx, process)
 	return syncs{seconds: found[syncHistogram+"_sum"], count: found[syncHistogram+"_count"]}, err

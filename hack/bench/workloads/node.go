@@ -14,7 +14,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// runRealNode creates pods whose containers run, and changes their image. The contenders are those of runRollout, and a Deployment without
+// runRealNode creates pods whose containers run, and changes their image. The contenders are the same as in runRollout, plus a Deployment without
 // surge pods.
 func (b *Bench) runRealNode(ctx context.Context) error {
 	if err := b.warmUp(ctx); err != nil {
@@ -25,7 +25,7 @@ func (b *Bench) runRealNode(ctx context.Context) error {
 	changed, sameBudget := *replaced, deployments
 	changed.policy, sameBudget.noSurge = v1.InPlaceIfPossible, true
 	return b.inTurn(ctx, []contender{&changed, &sameBudget, &deployments, replaced}, func(s *step) error {
-		s.grace = nil // the kubelet ends containers after their pods are gone if it is given no time, and that would count for the next
+		s.grace = nil // without a grace period, the kubelet ends containers after their pods are gone, which would count for the next contender
 		if err := s.measureCreate(ctx, figures.RealCreate, 1, b.sizes.RealNode); err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (b *Bench) runRealNode(ctx context.Context) error {
 	})
 }
 
-// warmUp runs each image once: the first container of an image takes longer, whoever's it is.
+// warmUp runs each image once, because the first container of an image takes longer with any contender.
 func (b *Bench) warmUp(ctx context.Context) error {
 	if b.warm {
 		return nil
@@ -59,8 +59,8 @@ func (b *Bench) warmUp(ctx context.Context) error {
 // nodePatience is how long 20 containers may take to start or to change.
 const nodePatience = 5 * time.Minute
 
-// measureRealUpdate changes the image of pods that there are. It counts, besides, how many are available meanwhile, and which pods
-// and addresses are left.
+// measureRealUpdate changes the image of existing pods. It also records how many pods are available meanwhile, and which pods and addresses are
+// kept.
 func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	if _, err := s.awaitStatuses(ctx, census.AllGood(1), "the pods are known to be good"); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *step) measureRealUpdate(ctx context.Context, pods int) error {
 	return nil
 }
 
-// timeUpdate changes the image, and waits until all pods run the new one, the status says so, and the last old pod is gone.
+// timeUpdate changes the image, and waits until all pods run the new one, the status reports that, and the last old pod is gone.
 func (s *step) timeUpdate(ctx context.Context, pods int) (figures.Values, error) {
 	updated := s.censuses.Pods.Expect(census.AllReplaced(pods, newWeb), s.spaces...)
 	oldGone := s.censuses.Pods.Expect(census.AllUpdated(pods, newWeb), s.spaces...)
@@ -119,7 +119,7 @@ func (s *step) timeUpdate(ctx context.Context, pods int) (figures.Values, error)
 	return values, err
 }
 
-// listPods are the pods of the step.
+// listPods returns the pods of the step.
 func (s *step) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	list, err := s.kube.CoreV1().Pods(s.spaces[0]).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -133,8 +133,8 @@ func (s *step) listPods(ctx context.Context) ([]corev1.Pod, error) {
 	return list.Items, nil
 }
 
-// samePlaces counts the pods that are still there, at the address that they had. Another pod at an old address does not count: that
-// the address was free for a moment is what clients notice.
+// samePlaces counts the pods that still exist with the same address. Another pod at an old address does not count: clients notice that the address
+// was free for a moment.
 func samePlaces(before, after []corev1.Pod) int {
 	addresses := map[string]string{}
 	for i := range before {

@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// Whole names, as nodes tell them: what runs is compared with what is asked for.
+	// Full names, as nodes report them, because the running image is compared with the desired one.
 	oldImage = "docker.io/library/nginx:1.27"
 	newImage = "docker.io/library/nginx:1.28"
 	// The images of the real node.
 	oldWeb = "docker.io/local/web:1"
 	newWeb = "docker.io/local/web:2"
-	// nobody is a scheduler that does not exist: pods that wait for it cost nobody anything.
+	// nobody is a scheduler that does not exist: pods that wait for it cost nothing.
 	nobody = "nobody"
 )
 
-// ownerName is the name of an owner; pods are named after it.
+// ownerName returns the name of an owner, from which the names of its pods derive.
 func ownerName(index int) string { return fmt.Sprintf("web-%d", index) }
 
-// template is the same for all contenders. The label is what a ReplicaSet needs; the others get it too. The annotation makes
-// the simulated nodes change an image in no time: they start a new pod in no time, too (see hack/cluster/stages.yaml). Where there is
-// a real node, the pods keep away from it.
+// template returns the template for all contenders. A ReplicaSet needs the label, and the others get it, too. Because of the annotation, the
+// simulated nodes change an image instantly, just as they start a new pod instantly (see hack/cluster/stages.yaml). If there is a real node, the
+// pods avoid it.
 func template(owner string) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{
@@ -42,8 +42,8 @@ func template(owner string) corev1.PodTemplateSpec {
 	}
 }
 
-// webTemplate is that of pods whose containers run: web servers, which are ready when they answer (see hack/cluster/node/web). The server
-// ends at once when it is asked to.
+// webTemplate returns the template for pods whose containers run: web servers, which are ready when they respond (see hack/cluster/node/web). The
+// server exits at once when it is asked to.
 func webTemplate(owner string) corev1.PodTemplateSpec {
 	answers := corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/readyz", Port: intstr.FromInt32(8080)}}
 	return corev1.PodTemplateSpec{
@@ -58,7 +58,7 @@ func webTemplate(owner string) corev1.PodTemplateSpec {
 	}
 }
 
-// budget is both maxSurge and maxUnavailable of all updates, whoever makes them.
+// budget returns both maxSurge and maxUnavailable of all updates, for all contenders.
 func budget() *intstr.IntOrString { return ptr.To(intstr.FromString("25%")) }
 
 func newManager(name string, replicas int, policy v1.PodUpdatePolicy) *v1.PodManager {
@@ -73,7 +73,7 @@ func newManager(name string, replicas int, policy v1.PodUpdatePolicy) *v1.PodMan
 	}
 }
 
-// newIdleManager has pods that stay Pending, and no deadline that would pass while something else is measured.
+// newIdleManager returns a PodManager whose pods stay Pending, and that has no deadline that could pass during a measurement.
 func newIdleManager(name string, replicas int) *v1.PodManager {
 	manager := newManager(name, replicas, v1.RecreatePods)
 	manager.Spec.Template.Spec.SchedulerName = nobody
@@ -109,14 +109,14 @@ func newPod(owner string, index int) *corev1.Pod {
 	}, Spec: of.Spec}
 }
 
-// newStranger is a pod that has nothing to do with any contender.
+// newStranger returns a pod that belongs to no contender.
 func newStranger(index int) *corev1.Pod {
 	pod := newPod("stranger", index)
 	pod.Spec.SchedulerName = nobody
 	return pod
 }
 
-// replicasPatch is a merge patch, imagePatch a JSON patch: they do the same to all kinds of owners.
+// replicasPatch returns a merge patch, imagePatch a JSON patch. Both work for all kinds of owners.
 func replicasPatch(replicas int) []byte {
 	return fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
 }

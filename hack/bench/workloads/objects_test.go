@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Whoever updates pods has the same budget.
+// All contenders that update pods have the same budget.
 func TestBudgets(t *testing.T) {
 	ours := newManager("web", 20, v1.InPlaceIfPossible).Spec.UpdateStrategy.RollingUpdate
 	theirs := newDeployment("web", 20).Spec.Strategy.RollingUpdate
@@ -24,7 +24,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// Pods of simulated nodes and pods of the real one never meet.
+// Pods of simulated nodes and pods of the real node never share a node.
 func TestNodesOfTemplates(t *testing.T) {
 	if template("web").Spec.NodeSelector["type"] != "kwok" || webTemplate("web").Spec.NodeSelector["type"] != "real" {
 		t.Error("the templates do not say which node they are for")

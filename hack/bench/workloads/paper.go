@@ -28,12 +28,12 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// runPaper measures what single things cost, in this process, and computes a cluster that is too large for any machine of ours.
+// runPaper measures unit costs in this process, and computes a cluster that is too large for any machine of ours.
 func (b *Bench) runPaper(context.Context) error {
 	c := paper.Costs{}
 	objects := 20_000
 	long := 200 * time.Millisecond
-	if b.settings.Scale < 0.2 { // only to show that all works
+	if b.settings.Scale < 0.2 { // a smoke test
 		objects, long = 2000, time.Millisecond
 	}
 	pod, err := typicalPod().Marshal()
@@ -43,7 +43,7 @@ func (b *Bench) runPaper(context.Context) error {
 	c.Wire = float64(len(pod))
 	decode := func(i int) metav1.Object {
 		decoded := &corev1.Pod{}
-		_ = decoded.Unmarshal(pod) // what was encoded here
+		_ = decoded.Unmarshal(pod) // it was encoded here
 		decoded.Name, decoded.UID = fmt.Sprintf("%s-%d", ownerName(i/10), i%10), types.UID(fmt.Sprintf("%036d", i))
 		decoded.OwnerReferences[0].Name, decoded.OwnerReferences[0].UID = ownerName(i/10), types.UID(fmt.Sprintf("%036d", i/10))
 		decoded.Labels[v1.LabelManager] = ownerName(i / 10)
@@ -83,22 +83,22 @@ func (b *Bench) runPaper(context.Context) error {
 	return nil
 }
 
-// managerCosts are those of a PodManager in the cache, and of one event about it. They come as JSON.
+// managerCosts returns the size of a PodManager in the cache, and the cost to decode an event about it. PodManagers are encoded as JSON.
 func managerCosts(objects int, long time.Duration) (bytes, decode float64) {
 	data, err := json.Marshal(typicalManager())
 	if err != nil {
-		panic(err) // a mistake in this file
+		panic(err) // a bug in this file
 	}
 	read := func(i int) metav1.Object {
 		decoded := &v1.PodManager{}
-		_ = json.Unmarshal(data, decoded) // what was encoded here
+		_ = json.Unmarshal(data, decoded) // it was encoded here
 		decoded.Name = ownerName(i)
 		return decoded
 	}
 	return bytesEach(objects, read), secondsEach(long, func() { read(0) })
 }
 
-// bytesEach is the memory that an object takes in a cache.
+// bytesEach returns the memory that an object takes in a cache.
 func bytesEach(count int, make func(i int) metav1.Object) float64 {
 	store := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{
 		cache.NamespaceIndex: cache.MetaNamespaceIndexFunc,
@@ -109,7 +109,7 @@ func bytesEach(count int, make func(i int) metav1.Object) float64 {
 	})
 	before := heap()
 	for i := range count {
-		_ = store.Add(make(i)) // all have names
+		_ = store.Add(make(i)) // all objects have names
 	}
 	grown := heap() - before
 	runtime.KeepAlive(store)
@@ -118,13 +118,13 @@ func bytesEach(count int, make func(i int) metav1.Object) float64 {
 
 func heap() float64 {
 	runtime.GC()
-	runtime.GC() // the first one leaves what has a finalizer
+	runtime.GC() // the first collection leaves objects with finalizers
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return float64(stats.HeapAlloc)
 }
 
-// secondsEach is the CPU time that a call takes, which other programs on the machine change less than the time on the wall.
+// secondsEach returns the CPU time of a call. Other programs on the machine affect it less than the wall-clock time.
 func secondsEach(long time.Duration, call func()) float64 {
 	calls, before := 0, cpuSeconds()
 	for began := time.Now(); time.Since(began) < long; calls++ {
@@ -133,14 +133,14 @@ func secondsEach(long time.Duration, call func()) float64 {
 	return (cpuSeconds() - before) / float64(calls)
 }
 
-// cpuSeconds is what this process has used so far.
+// cpuSeconds returns the CPU time that this process has used so far.
 func cpuSeconds() float64 {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // fails only for bad arguments
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
-// typicalManager is a PodManager in the middle of its life.
+// typicalManager returns a PodManager that has been in use for a while.
 func typicalManager() *v1.PodManager {
 	manager := newManager("web-12345", paper.PerManager, v1.RecreatePods)
 	manager.Namespace, manager.UID, manager.ResourceVersion, manager.Generation = "team-17", types.UID(strings.Repeat("1", 36)), "123456789", 7
@@ -154,7 +154,7 @@ func typicalManager() *v1.PodManager {
 	return manager
 }
 
-// typicalPod is a pod that runs, as the API server has it.
+// typicalPod returns a running pod as the API server stores it.
 func typicalPod() *corev1.Pod {
 	pod := newPod("web-12345", 3)
 	pod.Namespace, pod.ResourceVersion, pod.CreationTimestamp = "team-17", "123456789", metav1.Now()

@@ -7,7 +7,7 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
-// What is measured in this process is of the size that it has been: a figure far off is a mistake in how it is measured.
+// The costs measured in this process have the usual magnitude. A figure far off means that the measurement is wrong.
 func TestPaperCosts(t *testing.T) {
 	b := NewBench(Settings{Scale: 0.1}, &figures.Report{}, func(line string) { t.Log(line) })
 	if err := b.runPaper(t.Context()); err != nil {

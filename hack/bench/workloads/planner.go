@@ -42,13 +42,13 @@ type benchmark struct {
 
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\w+/(\S+?)(?:-\d+)?\s+\d+\s+([\d.]+) ns/op\s+(\d+) B/op\s+(\d+) allocs/op`)
 
-// parseBenchmarks reads what go test prints.
+// parseBenchmarks parses the output of go test.
 func parseBenchmarks(out string) []benchmark {
 	var found []benchmark
 	for _, match := range benchmarkLine.FindAllStringSubmatch(out, -1) {
 		values := figures.Values{}
 		for i, m := range []figures.Metric{figures.PlanMillis, figures.PlanBytes, figures.PlanAllocs} {
-			values[m], _ = strconv.ParseFloat(match[i+2], 64) // the expression lets nothing else through
+			values[m], _ = strconv.ParseFloat(match[i+2], 64) // the expression matches only numbers
 		}
 		values[figures.PlanMillis] /= 1e6
 		found = append(found, benchmark{name: match[1], values: values})

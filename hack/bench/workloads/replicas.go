@@ -11,13 +11,13 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// replicas are those that run.
+// replicas has the running replicas.
 type replicas []*lab.Process
 
-// withReplicas starts replicas, calls when they have divided the shards, and stops them.
+// withReplicas starts replicas, calls the function when they have divided the shards, and stops them.
 func (s *step) withReplicas(ctx context.Context, count int, flags []string, call func(replicas) error) error {
 	var all replicas
-	// The Leases last long: a replica that loses one because the machine is busy would spoil the figures.
+	// The Leases last long: a replica that loses one because the machine is busy would distort the figures.
 	flags = slices.Concat(s.settings.Flags, []string{"-leader-elect", "-leader-elect-resource-namespace", leaseSpace, fmt.Sprint("-shards=", figures.ShardCount),
 		"-leader-elect-lease-duration=3m", "-leader-elect-renew-deadline=2m"}, flags)
 	var err error
@@ -43,7 +43,7 @@ func (s *step) withReplicas(ctx context.Context, count int, flags []string, call
 	return nil
 }
 
-// awaitDivided waits until no replica has had two shards more than another for a while, in which the caches fill.
+// awaitDivided waits until, for a while, the numbers of shards that the replicas hold have differed by at most one. Meanwhile the caches fill.
 func (r replicas) awaitDivided(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
@@ -59,13 +59,13 @@ func (r replicas) awaitDivided(ctx context.Context) error {
 	return nil
 }
 
-// held is how many shards each replica holds.
+// held returns how many shards each replica holds.
 func (r replicas) held() ([]float64, error) {
 	var held []float64
 	for _, p := range r {
 		text, err := p.ReadMetrics()
 		if err != nil {
-			return held, err // it does not serve yet
+			return held, err // the replica does not serve yet
 		}
 		held = append(held, sumOf(ownerGauge, text))
 	}
@@ -80,7 +80,7 @@ func sum(values []float64) float64 {
 	return total
 }
 
-// traffic is how much each replica has read so far, and of how many pods its caches were told.
+// traffic returns how much each replica has read so far, and how many pod events its caches have received.
 func (r replicas) traffic(ctx context.Context) (bytes, events []float64, err error) {
 	for _, p := range r {
 		read, err := p.Received()

@@ -6,7 +6,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
-// requestCounts is how often each kind of request was made, such as "update podmanagers/status".
+// requestCounts is the number of requests of each kind, such as "update podmanagers/status".
 type requestCounts map[string]int
 
 func (c requestCounts) add(requests []audit.Request, by func(audit.Request) bool) (added int) {
@@ -19,7 +19,7 @@ func (c requestCounts) add(requests []audit.Request, by func(audit.Request) bool
 	return added
 }
 
-// sum counts the requests that are asked for.
+// sum counts the requests that match.
 func (c requestCounts) sum(is func(what string) bool) int {
 	sum := 0
 	for what, count := range c {
@@ -32,7 +32,7 @@ func (c requestCounts) sum(is func(what string) bool) int {
 
 func isAny(string) bool { return true }
 
-// isStatusWrite is about the status of owners: nobody but a node writes that of a pod.
+// isStatusWrite reports whether a request writes the status of an owner. Only nodes write the status of pods.
 func isStatusWrite(what string) bool {
 	return audit.IsWrite(what) && strings.HasSuffix(what, "/status") && !strings.HasSuffix(what, " pods/status")
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// spacesOfMany is how many namespaces the owners are spread over, as in a cluster that several people use.
+// spacesOfMany is the number of namespaces over which the owners are spread, as in a cluster with several users.
 const spacesOfMany = 10
 
-// runRestart has many owners with many pods, and restarts the controller. The contenders have the cluster for themselves
-// one after the other, since each sees all pods that there are.
+// runRestart creates many owners with many pods, and restarts the controller. The contenders use the cluster one after the other, because each of
+// them sees all existing pods.
 func (b *Bench) runRestart(ctx context.Context) error {
 	for _, c := range []contender{b.managers.hasty(), b.replicaSets} {
 		if err := b.restartOf(ctx, c); err != nil {
@@ -36,7 +36,7 @@ func (b *Bench) restartOf(ctx context.Context, c contender) error {
 	return errors.Join(s.measureStarts(ctx), s.leave(ctx))
 }
 
-// measureStarts restarts the controller several times. After the last time it leaves it alone.
+// measureStarts restarts the controller several times. After the last time, it measures the idle controller.
 func (s *step) measureStarts(ctx context.Context) error {
 	each := max(1, s.sizes.Managers/len(s.spaces))
 	if err := s.populate(ctx, each); err != nil {
@@ -46,7 +46,7 @@ func (s *step) measureStarts(ctx context.Context) error {
 		if err := s.stop(); err != nil {
 			return err
 		}
-		// A controller that starts looks at its owners in no particular order, so each time it is another pod.
+		// A controller that starts syncs its owners in no particular order, so a different pod is deleted each time.
 		if err := s.measureStart(ctx, s.spaces[i%len(s.spaces)], i*each/s.sizes.Starts, each*len(s.spaces)); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *step) measureStarts(ctx context.Context) error {
 	return s.measureIdle(ctx, each*len(s.spaces))
 }
 
-// populate lets the contender make its pods, untimed.
+// populate lets the contender create its pods, without measuring.
 func (s *step) populate(ctx context.Context, owners int) error {
 	all := len(s.spaces) * owners
 	s.say("  %s makes %d x %d pods", s.contender.name(), all, replicasOfMany)
@@ -71,7 +71,7 @@ func (s *step) populate(ctx context.Context, owners int) error {
 	return err
 }
 
-// measureStart takes a pod away while the controller does not run, and measures from its start until the pod is replaced.
+// measureStart deletes a pod while the controller is not running, and measures the time from the controller's start until the pod is replaced.
 func (s *step) measureStart(ctx context.Context, space string, owner, owners int) error {
 	pods := owners * replicasOfMany
 	victim, err := s.podOf(ctx, space, ownerName(owner))
@@ -90,7 +90,7 @@ func (s *step) measureStart(ctx context.Context, space string, owner, owners int
 		return err
 	}
 	replaced := s.censuses.Pods.Expect(census.AllExist(pods), s.spaces...)
-	s.before, s.began = lab.Usage{}, time.Now() // a new process begins with nothing
+	s.before, s.began = lab.Usage{}, time.Now() // a new process begins with zero usage
 	if err := s.start(ctx); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *step) podOf(ctx context.Context, space, owner string) (string, error) {
 	return list.Items[0].Name, nil
 }
 
-// measureIdle does nothing for a while.
+// measureIdle measures the controller while nothing happens.
 func (s *step) measureIdle(ctx context.Context, owners int) error {
 	if err := s.mark(ctx); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// runRollout changes the image of one owner's pods. Deployment can only replace them; PodManager can also change them.
+// runRollout changes the image of one owner's pods. Deployment can only replace them, while PodManager can also update them in place.
 func (b *Bench) runRollout(ctx context.Context) error {
 	changed := b.managers.hasty()
 	changed.policy = v1.InPlaceIfPossible

@@ -25,13 +25,13 @@ const (
 	dividedFor = 2 * time.Second
 )
 
-// sharers is PodManager with several replicas, which the workload starts by itself.
+// sharers is PodManager with several replicas, which the workload starts itself.
 type sharers struct{ *managers }
 
 func (sharers) launch() (*lab.Process, func() bool, error) { return nil, nil, nil }
 
-// runShards lets replicas share the work: it measures how fast they make pods together, and which part of the caches and of the watch
-// traffic each of them has. It cleans up only if the cluster is kept.
+// runShards measures replicas that share the work: how fast they create pods together, and which share of the caches and of the watch traffic each
+// of them has. It cleans up only if the cluster is kept.
 func (b *Bench) runShards(ctx context.Context) error {
 	s, err := b.begin(ctx, sharers{b.managers}, 1+len(figures.ReplicaCounts))
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *step) measureShards(ctx context.Context) error {
 		return err
 	}
 	for i, count := range figures.ReplicaCounts {
-		// The API server could take much more, also on a busy machine: the limit is what each replica is allowed.
+		// The API server could handle much more, even on a busy machine. The limit is what each replica may send.
 		throttle := []string{"-kube-api-qps", fmt.Sprint(figures.SharedQPS), "-kube-api-burst", "1"}
 		err := s.withReplicas(ctx, count, throttle, func(all replicas) error {
 			if err := s.measureMemory(ctx, figures.SharedNothing, all); err != nil {
@@ -91,7 +91,7 @@ func (s *step) measureMaking(ctx context.Context, space string, count int) error
 	return nil
 }
 
-// warmUp waits until all shards are worked on: each makes a pod.
+// warmUp waits until all shards are active: each of them creates a pod.
 func (s *step) warmUp(ctx context.Context, space string) error {
 	isWarm := map[shard.Shard]bool{}
 	for owner := s.sizes.Shares; len(isWarm) < figures.ShardCount; owner++ {
@@ -114,7 +114,7 @@ func (s *step) createAllIdle(ctx context.Context, space string, owners, replicas
 	})
 }
 
-// fill lets one replica make the pods that are then divided. No node takes them, so that they stay as they are.
+// fill lets one replica create the pods that are then divided. They stay unscheduled, so that they do not change.
 func (s *step) fill(ctx context.Context) error {
 	owners := s.sizes.Sharded / podsOfSharded
 	s.say("  1 replica makes %d x %d pods", owners, podsOfSharded)
@@ -155,8 +155,8 @@ func (s *step) measureMemory(ctx context.Context, workload string, all replicas)
 	return nil
 }
 
-// measureCaches leaves the replicas alone until they have freed what they do not need, and measures the memory of each, and what updates
-// of pods cost each of them.
+// measureCaches leaves the replicas idle until they have freed unneeded memory. Then it measures the memory of each, and what updates of pods cost
+// each of them.
 func (s *step) measureCaches(ctx context.Context, all replicas) error {
 	if !lab.Pause(ctx, s.sizes.Settle) {
 		return ctx.Err()

@@ -5,47 +5,47 @@ import (
 	"time"
 )
 
-// replicasOfMany is how many pods each of many owners has.
+// replicasOfMany is the number of pods of each of many owners.
 const replicasOfMany = 10
 
-// sizes are how much of everything there is.
+// sizes has the sizes of all workloads.
 type sizes struct {
-	// One is the pods of a single owner; Tens the owners that have ten pods each; Singles those that have one.
+	// One is the number of pods of a single owner, Tens the number of owners with ten pods each, and Singles the number of owners with one pod.
 	One, Tens, Singles int
-	// Rollout is the pods that are updated.
+	// Rollout is the number of pods that are updated.
 	Rollout int
-	// RealNode is the pods that are created and updated where containers run.
+	// RealNode is the number of pods that are created and updated on the real node.
 	RealNode int
-	// Calibration is the pods for finding out how many workers the limit takes.
+	// Calibration is the number of pods for finding the best number of workers for the limit.
 	Calibration int
-	// Managers is the owners, of ten pods each, that there are when a controller is restarted; Starts how often it is.
+	// Managers is the number of owners, with ten pods each, when a controller is restarted. Starts is the number of restarts.
 	Managers, Starts int
 	Idle             time.Duration
-	// Grace is how long a PodManager looks at its pods before it calls them good.
+	// Grace is how long a PodManager observes its pods before it considers them good.
 	Grace time.Duration
-	// Crowd is other people's pods beside Few owners of ours, and Updates how many of them change; Events is what a standby sees.
-	// Rest is how long a process is left alone before its memory is measured.
+	// Crowd is the number of other owners' pods, next to Few owners of ours. Updates is how many of them change, and Events how many events a
+	// standby sees. Rest is how long a process is left idle before its memory is measured.
 	Few, Crowd, Updates, Events int
 	Rest                        time.Duration
-	// Quiet is how long a controller has to write nothing to be done: our own puts off a status for a second at most.
+	// Quiet is how long a controller has to write nothing to count as done.
 	Quiet time.Duration
-	// Growth are the pods in the cluster while one small PodManager is synced; Batches of Operations each.
+	// Growth has the numbers of pods in the cluster at which one small PodManager is synced, in Batches of Operations each.
 	Growth              []int
 	Batches, Operations int
-	// Sharded is the least number of pods of which replicas have a part each, Shares the PodManagers that they make pods for, and
-	// Settle how long they are left alone before their memory is measured: longer than the controller waits until it frees memory.
+	// Sharded is the minimum number of pods that the replicas divide, and Shares the number of PodManagers for which they create pods. Settle is
+	// how long they are left idle before their memory is measured, which is longer than the controller waits before it frees memory.
 	Sharded, Shares int
 	Settle          time.Duration
-	// Applies is how many PodManagers are applied, and applied again with another image.
+	// Applies is the number of PodManagers that are applied, and applied again with another image.
 	Applies int
 }
 
 func sizesAt(scale float64) sizes {
 	scaled := func(full, least int) int { return max(least, int(math.Round(float64(full)*scale))) }
 	quiet, batches := 1500*time.Millisecond, 5
-	// Twice the API's default: on a slow machine the first pods must not be known to be good before the last ones are Ready.
+	// Twice the API's default: on a slow machine, the first pods must not be known to be good before the last ones are Ready.
 	grace, rest, settle := time.Minute, 6*time.Second, 36*time.Second
-	if scale < 0.2 { // only to show that all works
+	if scale < 0.2 { // a smoke test
 		quiet, batches = 500*time.Millisecond, 2
 		grace, rest, settle = time.Second, time.Second, time.Second
 	}
@@ -59,7 +59,7 @@ func sizesAt(scale float64) sizes {
 		Quiet:  quiet,
 		Idle:   max(3*time.Second, time.Duration(scale*float64(time.Minute))),
 		Growth: []int{scaled(1000, 10), scaled(10_000, 20), scaled(50_000, 40)},
-		// A batch has to be long enough for the kernel's clock, which counts CPU in hundredths of a second.
+		// A batch has to be long enough for the kernel's clock, which counts CPU time in hundredths of a second.
 		Batches: batches, Operations: scaled(60, 5), Applies: scaled(500, 20),
 	}
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
-// The Lease of our controller, as artifacts/rbac.yaml lets it have.
+// The Lease of our controller, as artifacts/rbac.yaml allows it.
 const leaseSpace, leaseName = "podmanager-system", "podmanager-controller"
 
-// runStandby lets a standby see very many events of pods: it must not keep anything of them. The peer has nothing to compare
-// with, since it does not watch before it leads.
+// runStandby lets a standby see very many pod events. It must not keep anything of them. There is no peer to compare with, because it does not
+// watch before it leads.
 func (b *Bench) runStandby(ctx context.Context) error {
 	s, err := b.begin(ctx, b.managers, 1)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *step) measureStandby(ctx context.Context) error {
 	return errors.Join(err, s.kube.CoordinationV1().Leases(leaseSpace).Delete(context.WithoutCancel(ctx), leaseName, metav1.DeleteOptions{}))
 }
 
-// takeLease makes the bench the leader, for longer than anything takes here: whoever else stands for it stands by.
+// takeLease makes the bench the leader for longer than anything takes here, so that other candidates stay on standby.
 func (s *step) takeLease(ctx context.Context) error {
 	now := metav1.NowMicro()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}, Spec: coordinationv1.LeaseSpec{
@@ -63,8 +63,7 @@ func (s *step) takeLease(ctx context.Context) error {
 	return err
 }
 
-// measureEvents measures the memory after some events, by when the process has the size that it needs for its work, and again
-// after very many.
+// measureEvents measures the memory after some events, when the process has reached its working size, and again after very many.
 func (s *step) measureEvents(ctx context.Context) error {
 	candidate := *s.managers
 	candidate.flags = append(slices.Clone(candidate.flags), "-leader-elect", "-leader-elect-resource-namespace", leaseSpace)
@@ -80,7 +79,7 @@ func (s *step) measureEvents(ctx context.Context) error {
 		if err := s.mark(ctx); err != nil {
 			return err
 		}
-		// This annotation matters: a leader would look at the PodManager for it.
+		// This annotation matters: for a leader, it would start a sync of the PodManager.
 		if err := s.disturb(ctx, s.spaces[0], part.events, corev1.PodDeletionCost); err != nil {
 			return err
 		}

@@ -17,25 +17,25 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// patience is how long one wait may take. The longest is for 50 000 pods on a slow machine.
+// patience is how long one wait may take. The longest one is for 50 000 pods on a slow machine.
 const patience = 20 * time.Minute
 
-// step is the turn of one contender, with a controller of its own in namespaces of its own.
+// step is the turn of one contender, with its own controller and namespaces.
 type step struct {
 	*Bench
 	contender contender
 	spaces    []string
 	process   *lab.Process // nil if there is none
-	// grace is the grace period, in seconds, with which the pods are deleted in the end; nil is their own.
+	// grace is the grace period, in seconds, with which the pods are deleted at the end. If it is nil, the pods' own grace period applies.
 	grace *int64
 
-	// What the last sample began with.
+	// The state at the beginning of the last sample.
 	began  time.Time
 	before lab.Usage
 	lost   float64
 }
 
-// begin makes namespaces and starts the contender's controller.
+// begin creates namespaces and starts the contender's controller.
 func (b *Bench) begin(ctx context.Context, c contender, spaces int) (*step, error) {
 	s := &step{Bench: b, contender: c, grace: ptr.To[int64](0)}
 	for range spaces {
@@ -57,7 +57,7 @@ func (b *Bench) begin(ctx context.Context, c contender, spaces int) (*step, erro
 	return s, nil
 }
 
-// makeSpace makes a namespace in which pods can be created: that takes its ServiceAccount, which somebody else makes.
+// makeSpace creates a namespace, and waits until pods can be created in it. They need its ServiceAccount, which the controller manager creates.
 func (b *Bench) makeSpace(ctx context.Context, name string) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	if _, err := b.kube.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -89,7 +89,7 @@ func (s *step) start(ctx context.Context) error {
 	return nil
 }
 
-// mark begins a sample: what was before does not count.
+// mark begins a sample. Earlier work does not count.
 func (s *step) mark(ctx context.Context) error {
 	var err error
 	if s.lost, err = s.lostWatches(ctx); err != nil {
@@ -108,10 +108,10 @@ func (s *step) mark(ctx context.Context) error {
 	return err
 }
 
-// since is the time of the sample, in seconds.
+// since returns the time since the sample began, in seconds.
 func (s *step) since(at time.Time) float64 { return at.Sub(s.began).Seconds() }
 
-// take ends a sample once the contender writes nothing any more, and adds what that took.
+// take ends a sample once the contender does not write any more, and adds the cost.
 func (s *step) take(ctx context.Context, values figures.Values) (figures.Sample, error) {
 	requests, err := s.awaitQuiet(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *step) take(ctx context.Context, values figures.Values) (figures.Sample,
 	return s.complete(ctx, values, requests)
 }
 
-// complete adds what a sample took.
+// complete adds the cost of a sample.
 func (s *step) complete(ctx context.Context, values figures.Values, requests requestCounts) (figures.Sample, error) {
 	values[figures.AllRequests] = float64(requests.sum(isAny))
 	values[figures.Writes] = float64(requests.sum(audit.IsWrite))
@@ -138,7 +138,7 @@ func (s *step) complete(ctx context.Context, values figures.Values, requests req
 	return figures.Sample{Values: values, Requests: requests}, err
 }
 
-// awaitQuiet waits until the contender writes nothing any more, and returns its requests since the last sample began.
+// awaitQuiet waits until the contender does not write any more, and returns its requests since the last sample began.
 func (s *step) awaitQuiet(ctx context.Context) (requestCounts, error) {
 	all := requestCounts{}
 	last, limit := time.Now(), time.Now().Add(time.Minute)
@@ -161,7 +161,7 @@ func (s *step) awaitQuiet(ctx context.Context) (requestCounts, error) {
 	return all, nil
 }
 
-// stop ends the controller.
+// stop stops the controller.
 func (s *step) stop() error {
 	if s.process == nil {
 		return nil
@@ -171,7 +171,7 @@ func (s *step) stop() error {
 	return err
 }
 
-// leave ends the step. After an interrupt there is nothing to clean up for, unless the cluster is kept.
+// leave ends the step. After an interrupt there is nothing to clean up, unless the cluster is kept.
 func (s *step) leave(ctx context.Context) error {
 	if ctx.Err() != nil && !s.settings.Keep {
 		return s.stop()
@@ -181,8 +181,8 @@ func (s *step) leave(ctx context.Context) error {
 	return s.clean(cleaning)
 }
 
-// clean stops the controller and removes all that there is of the step, past everybody's finalizers. The
-// namespaces stay: deleting them would keep the controller manager busy during the next step.
+// clean stops the controller and removes all objects of the step, regardless of finalizers. The namespaces stay: deleting them would keep the
+// controller manager busy during the next step.
 func (s *step) clean(ctx context.Context) error {
 	if err := s.stop(); err != nil {
 		return err

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Workload is something to be measured.
+// Workload is something to measure.
 type Workload struct {
-	// Name is what users choose it by.
+	// Name is how users select it.
 	Name string
 	// Estimate is about how long a round takes at full scale on 2 cores.
 	Estimate time.Duration
-	// Once tells that it does its own repetitions.
+	// Once is set if the workload does its own repetitions.
 	Once bool
-	// RealNode tells that it needs a node on which containers run.
+	// RealNode is set if it needs a node on which containers run.
 	RealNode bool
-	// offline tells that it needs no cluster.
+	// offline is set if it needs no cluster.
 	offline bool
 	run     func(b *Bench, ctx context.Context) error
 }
 
-// All are all workloads, those that take the least time first.
+// All has all workloads, the shortest first.
 var All = []Workload{
 	{Name: "planner", Estimate: 40 * time.Second, Once: true, offline: true, run: (*Bench).runPlanner},
 	{Name: "on-paper", Estimate: 10 * time.Second, Once: true, offline: true, run: (*Bench).runPaper},

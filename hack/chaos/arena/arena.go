@@ -15,53 +15,53 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// Arena is where a contender meets the faults of a run: a namespace, a proxy in front of the API server, an oracle that watches past
-// the proxy, and a controller. The scenario acts as the user: in the end the pods must be as it has asked.
+// Arena is the environment of a run: a namespace, a proxy in front of the API server, an oracle that watches the API server directly, and a
+// controller. The scenario acts as the user. In the end the pods must be as it has requested.
 type Arena struct {
 	// Ctx ends with the run.
 	Ctx context.Context
-	// Run is the run that the arena is a part of; Cluster and Contender are those of the run.
+	// Run is the run that the arena belongs to. Cluster and Contender are the run's.
 	Run       *Run
 	Cluster   *lab.Cluster
 	Contender Contender
-	// Namespace is where everything of the arena is.
+	// Namespace is the namespace of everything in the arena.
 	Namespace string
-	// Random decides what the scenario does, People what the churn beside it does.
+	// Random decides what the scenario does, People decides what the concurrent churn does.
 	Random, People *rand.Rand
-	// Proxy is between the controller and the API server, and Oracle sees what the API server has.
+	// Proxy is between the controller and the API server. Oracle sees the API server's state.
 	Proxy  *faults.Proxy
 	Oracle *faults.Oracle
-	// Kubeconfig leads to the proxy; a scenario may replace it before it starts the controller.
+	// Kubeconfig points to the proxy. A scenario may replace it before it starts the controller.
 	Kubeconfig string
 	// Process is the controller, once it is started.
 	Process *lab.Process
-	// Short asks for less of everything.
+	// Short requests a smaller run.
 	Short bool
-	// Blind is how long the faults keep the controller from seeing or doing anything: it may be that much later.
+	// Blind is how long the faults keep the controller from seeing or doing anything. Its limits are longer by that much.
 	Blind time.Duration
 
 	mu     sync.Mutex
 	wanted map[string]Want
 }
 
-// Want is what the scenario has asked an owner for. If Image is empty, pods may have any image.
+// Want is what the scenario has requested of an owner. If Image is empty, pods may have any image.
 type Want struct {
 	// Replicas is the number of pods, Image the image of their container.
 	Replicas int
 	Image    string
 }
 
-// abort is the panic of Must. It ends the run, not the campaign.
+// abort is the panic of Must. It ends the run, but not the campaign.
 type abort struct{ err error }
 
-// Must ends the run after an error of the harness itself, which says nothing about the contender.
+// Must ends the run after an error of the harness, which proves nothing about the contender.
 func (a *Arena) Must(err error) {
 	if err != nil {
 		panic(abort{err})
 	}
 }
 
-// newArena makes an arena without a controller. part distinguishes the arenas of one run.
+// newArena returns an arena without a controller. part distinguishes the arenas of one run.
 func newArena(ctx context.Context, r *Run, part string) (a *Arena, err error) {
 	a = &Arena{
 		Ctx: ctx, Run: r, Cluster: r.cluster, Contender: r.contender, Short: r.short, wanted: map[string]Want{},
@@ -86,7 +86,7 @@ func newArena(ctx context.Context, r *Run, part string) (a *Arena, err error) {
 	return a, a.awaitServiceAccount()
 }
 
-// awaitServiceAccount waits for the account without which no pod can be created.
+// awaitServiceAccount waits for the default ServiceAccount, without which no pod can be created.
 func (a *Arena) awaitServiceAccount() error {
 	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()
@@ -101,7 +101,7 @@ func (a *Arena) awaitServiceAccount() error {
 	}
 }
 
-// BeginOracle starts a new oracle, which is told what is wanted from now on: the versions that the last one has seen are no longer valid.
+// BeginOracle starts a new oracle with new wants. The versions that the previous oracle has seen are no longer valid.
 func (a *Arena) BeginOracle(wanted map[string]Want) {
 	a.mu.Lock()
 	a.wanted = wanted
@@ -114,7 +114,7 @@ func (a *Arena) BeginOracle(wanted map[string]Want) {
 	}
 }
 
-// Close ends the controller, and deletes the namespace in the background.
+// Close ends the controller and deletes the namespace in the background.
 func (a *Arena) Close() {
 	if a.Process != nil {
 		_ = a.Process.Kill() // the process may have ended already
@@ -131,7 +131,7 @@ func (a *Arena) Close() {
 	_ = a.Cluster.Kube.CoreV1().Namespaces().Delete(ctx, a.Namespace, metav1.DeleteOptions{})
 }
 
-// Branch is another arena of the same run.
+// Branch returns another arena of the same run.
 func (a *Arena) Branch(part string) *Arena {
 	b, err := newArena(a.Ctx, a.Run, "-"+part)
 	a.Must(err)
@@ -146,7 +146,7 @@ func (a *Arena) Start(flags ...string) {
 	a.Await("the controller to be ready", func() (string, bool) { return process.Tail(5), ready() })
 }
 
-// Kill ends the controller like a crash.
+// Kill kills the controller, as a crash would.
 func (a *Arena) Kill() {
 	a.Must(a.Process.Kill())
 	a.Run.Count(ControllerKills, 1)
@@ -159,7 +159,7 @@ func (a *Arena) Restart(flags ...string) {
 	a.Start(flags...)
 }
 
-// patience is how long a run waits for what has to be there before it can go on, on a slow machine with other things to do.
+// patience is how long a run waits for a prerequisite. It allows for a slow and busy machine.
 const patience = 3 * time.Minute
 
 // Await polls until a condition holds. If it does not hold in time, the run is void.
@@ -177,7 +177,7 @@ func (a *Arena) Await(what string, holds func() (seen string, ok bool)) {
 	}
 }
 
-// Own matches requests for a resource in the arena's namespace, or in all namespaces, which the peer watches.
+// Own returns a matcher of requests for a resource in the arena's namespace, or in all namespaces, which the peer watches.
 func (a *Arena) Own(verb, resource string) func(faults.Request) bool {
 	return func(r faults.Request) bool {
 		return r.Is(verb, resource) && (r.Namespace == a.Namespace || r.Namespace == "")

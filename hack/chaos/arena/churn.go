@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// churnOwners is the largest number of objects at one time, churnReplicas the largest number of pods of an object.
+	// churnOwners is the maximum number of objects at a time, churnReplicas the maximum number of pods of an object.
 	churnOwners, churnReplicas = 6, 8
 	// churnPause is the longest time between two actions.
 	churnPause = 250 * time.Millisecond
-	// CanaryPrefix begins the names of the objects, and of their pods, that belong to the scenario.
+	// CanaryPrefix is the prefix of the names of the scenario's objects and their pods. The churn leaves them alone.
 	CanaryPrefix = "canary-"
 )
 
@@ -62,8 +62,7 @@ func (a *Arena) ChurnOnce() {
 	}
 }
 
-// churnCreate creates an object. Another object may have had its name: if that is still terminating, the API server refuses, and
-// nothing is wanted.
+// churnCreate creates an object. The API server would refuse a name that a terminating object still has; in that case nothing is created or wanted.
 func (a *Arena) churnCreate() {
 	name := fmt.Sprintf("web-%d", a.People.IntN(churnOwners))
 	if _, wanted := a.Wants()[name]; wanted {

@@ -16,27 +16,27 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Contender is a kind of controller with its objects, the owners of pods.
+// Contender is a controller with its kind of object, the owners of pods.
 type Contender interface {
-	// Name is the name in the report.
+	// Name returns the name in the report.
 	Name() string
-	// Resource is the resource of the owners.
+	// Resource returns the resource of the owners.
 	Resource() string
-	// User is the user name that the API server sees.
+	// User returns the user name that the API server sees.
 	User() string
-	// Kubeconfig leads to the API server.
+	// Kubeconfig returns the path of a kubeconfig for the API server.
 	Kubeconfig() string
-	// Launch starts the controller; the function reports whether it is ready.
+	// Launch starts the controller. The returned function reports whether it is ready.
 	Launch(kubeconfig, namespace string, flags ...string) (*lab.Process, func() bool, error)
 	// Create creates an owner. A patch may change the image of its pods later if Updates is true.
 	Create(ctx context.Context, namespace, name string, replicas int, options OwnerOptions) error
-	// Patch changes an owner by a JSON merge patch.
+	// Patch changes an owner with a JSON merge patch.
 	Patch(ctx context.Context, namespace, name, patch string) error
 	// Delete deletes an owner.
 	Delete(ctx context.Context, namespace, name string, options metav1.DeleteOptions) error
-	// Owners are all owners in a namespace.
+	// Owners returns all owners in a namespace.
 	Owners(ctx context.Context, namespace string) ([]Owner, error)
-	// SelectorLabel is the label by which pods belong to an owner.
+	// SelectorLabel returns the label by which owners select their pods.
 	SelectorLabel() string
 	// Updates reports whether a changed template changes existing pods.
 	Updates() bool
@@ -44,17 +44,16 @@ type Contender interface {
 
 // OwnerOptions are the fields of an owner that scenarios vary.
 type OwnerOptions struct {
-	// Image is the image of the pods; DefaultImage if not given.
+	// Image is the image of the pods; DefaultImage if empty.
 	Image string
-	// Spec changes the spec of a PodManager; ReplicaSets ignore it.
+	// Spec changes the spec of a PodManager. ReplicaSets ignore it.
 	Spec func(*v1.PodManagerSpec)
 	// Pod changes the template of the pods.
 	Pod func(*corev1.PodTemplateSpec)
 }
 
-// Owner is an owner with its status. What only Settle compares is not exported.
+// Owner is an owner with its status. Only Settle uses the fields that are not exported.
 type Owner struct {
-	// Name and Finalizers are those of the object.
 	Name                 string
 	uid                  types.UID
 	deleting             bool
@@ -62,24 +61,24 @@ type Owner struct {
 	generation, observed int64
 	wanted               int
 	active, ready        int
-	// done tells that its condition Ready is true; ReplicaSets have none.
+	// done is true if the condition Ready is true. ReplicaSets do not have this condition.
 	done bool
 	// image is the image of the template.
 	image string
-	// Conditions are the messages of the conditions, by type; Says is the Ready condition, or all conditions, as text.
+	// Conditions are the messages of the conditions by type. Says is the Ready condition, or all conditions, as text.
 	Conditions map[string]string
 	Says       string
 }
 
-// DefaultImage is the image of pods of which nothing else is said.
+// DefaultImage is the image of pods whose scenario does not set one.
 const DefaultImage = "nginx:1.27"
 
-// Paced lets two pods terminate at a time, for which a PodManager has a finalizer.
+// Paced limits the number of terminating pods to two. A PodManager needs a finalizer for that.
 func Paced(spec *v1.PodManagerSpec) {
 	spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(2))}
 }
 
-// Template is the template of the pods, which have these labels.
+// Template returns the template of the pods, which have these labels.
 func (o OwnerOptions) Template(labels map[string]string) *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -97,7 +96,7 @@ func (o OwnerOptions) Template(labels map[string]string) *corev1.PodTemplateSpec
 // OurName is the name of our contender.
 const OurName = "PodManager"
 
-// Ours is the PodManager controller in a cluster.
+// Ours returns the PodManager controller in a cluster.
 func Ours(cluster *lab.Cluster) Contender { return ours{cluster} }
 
 type ours struct{ cluster *lab.Cluster }
@@ -164,7 +163,7 @@ func (o ours) Owners(ctx context.Context, namespace string) ([]Owner, error) {
 	return owners, nil
 }
 
-// Peer is the ReplicaSet controller in a cluster.
+// Peer returns the ReplicaSet controller in a cluster.
 func Peer(cluster *lab.Cluster) Contender { return peer{cluster} }
 
 type peer struct{ cluster *lab.Cluster }

@@ -12,29 +12,29 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// Pulse measures again and again how long a write takes, past all proxies. A machine that is busy for a moment makes everything take longer,
-// and the limits of the judges have to allow for that.
+// Pulse repeatedly measures how long a write takes without a proxy. When the machine is busy for a moment, everything takes longer, and the limits
+// of the checks have to allow for that.
 type Pulse struct {
 	mu    sync.Mutex
 	beats []Beat
 }
 
-// Beat is one write, from its beginning to its end. The end is zero while it is under way.
+// Beat is one write, from start to end. The end is zero while the write is in flight.
 type Beat struct{ From, To time.Time }
 
 const (
-	// pulseEvery is how long the pulse waits between two writes.
+	// pulseEvery is the pause between two writes.
 	pulseEvery = 200 * time.Millisecond
-	// Slack is how many times as long as a write takes at the moment, or a shard needs to react without a fault, all that has a limit may take
-	// in addition: where these have one request, it has about that many, one after the other. On a machine that is not busy it comes to a
-	// fraction of a second.
+	// Slack is a factor that extends every limit: by Slack times the duration of the slowest write, or of a shard's reaction without a fault. Where
+	// those take one request, a limited operation takes about Slack requests in sequence. On an idle machine the extension is a fraction of a
+	// second.
 	Slack = 5
 )
 
-// NewPulse is a pulse that has measured these writes.
+// NewPulse returns a Pulse that has measured these writes.
 func NewPulse(beats ...Beat) *Pulse { return &Pulse{beats: beats} }
 
-// StartPulse measures in a cluster until ctx is done.
+// StartPulse measures a cluster until ctx is done.
 func StartPulse(ctx context.Context, cluster *lab.Cluster) *Pulse {
 	p := NewPulse()
 	go p.follow(ctx, func(ctx context.Context) error {
@@ -45,7 +45,7 @@ func StartPulse(ctx context.Context, cluster *lab.Cluster) *Pulse {
 	return p
 }
 
-// follow writes until ctx is done. A write that fails counts, too: it has taken its time.
+// follow writes until ctx is done. A write that fails counts, too.
 func (p *Pulse) follow(ctx context.Context, write func(context.Context) error) {
 	for lab.Pause(ctx, pulseEvery) {
 		p.mu.Lock()
@@ -59,7 +59,7 @@ func (p *Pulse) follow(ctx context.Context, write func(context.Context) error) {
 	}
 }
 
-// Slowest is the longest that a write took which was under way between two times.
+// Slowest returns the duration of the slowest write that was in flight between two times.
 func (p *Pulse) Slowest(from, to time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -26,7 +26,7 @@ func TestPulse(t *testing.T) {
 		}
 		time.Sleep(8 * time.Second)
 		stop()
-		time.Sleep(time.Second) // the last write ends
+		time.Sleep(time.Second) // let the last write end
 		for name, test := range map[string]struct{ from, to, want time.Duration }{
 			"before the busy time": {0, 9 * time.Second, 10 * time.Millisecond},
 			"within it":            {11 * time.Second, 12 * time.Second, 3010 * time.Millisecond},

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// Faults that a campaign counts.
+// Names of the faults that a campaign counts.
 const (
 	ControllerKills = "controller kills"
 	APIServerKills  = "API server kills"
@@ -25,11 +25,12 @@ const (
 
 // Run is one scenario with one contender and one seed.
 type Run struct {
-	// Pulse knows how busy the machine is.
+	// Pulse measures how busy the machine is.
 	Pulse *Pulse
-	// Seed decides all random choices.
+	// Seed determines all random choices.
 	Seed uint64
-	// Hunted, if not empty, is the invariant whose first violation ends the run, by end; it may be AnyInvariant of the mutants.
+	// Hunted is the invariant whose first violation ends the run through end; mutants.AnyInvariant stands for all of them. It is empty if the run
+	// is not a hunt for a mutant.
 	Hunted string
 	end    context.CancelFunc
 
@@ -45,9 +46,8 @@ type Run struct {
 	log    *os.File
 }
 
-// Result is the result of a run. The report has all its fields.
+// Result is the result of a run. The report contains all its fields.
 type Result struct {
-	// Scenario, Contender and Seed are those of the run.
 	Scenario  string
 	Contender string
 	Seed      uint64
@@ -55,15 +55,15 @@ type Result struct {
 	Violations []faults.Violation
 	// Converged are the times from the end of the faults until everything was as wanted.
 	Converged []time.Duration
-	// Counts are the faults, by kind.
+	// Counts are the numbers of faults by kind.
 	Counts map[string]int
-	// Versions is how many versions of objects the oracle has judged, Gaps how often it may have missed some.
+	// Versions is how many versions of objects the oracle has checked. Gaps is how often it may have missed some.
 	Versions, Gaps int
-	// Took is how long the run took in all.
+	// Took is the total duration of the run.
 	Took time.Duration
-	// Slowest is how long the slowest write of the pulse took: the judges allow for that.
+	// Slowest is the duration of the pulse's slowest write. The limits allow for it.
 	Slowest time.Duration
-	// Error is why the run is void and proves nothing.
+	// Error is why the run is void.
 	Error string
 	// Log is the path of the log.
 	Log string
@@ -74,7 +74,7 @@ func (r Result) Breaks(invariant string) bool {
 	return slices.ContainsFunc(r.Violations, func(v faults.Violation) bool { return v.Invariant == invariant || invariant == mutants.AnyInvariant })
 }
 
-// NewRun prepares a run, and opens its log.
+// NewRun prepares a run and opens its log.
 func NewRun(s Scenario, c Contender, cluster *lab.Cluster, pulse *Pulse, seed uint64, short bool) (*Run, error) {
 	r := &Run{scenario: s, contender: c, cluster: cluster, Pulse: pulse, Seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
 	r.result = Result{Scenario: s.Name, Contender: c.Name(), Seed: seed, Counts: map[string]int{},
@@ -87,7 +87,7 @@ func NewRun(s Scenario, c Contender, cluster *lab.Cluster, pulse *Pulse, seed ui
 // Play plays the scenario to its end.
 func (r *Run) Play(ctx context.Context) Result {
 	defer r.log.Close()
-	limit := 6 * time.Minute // a run without violations takes a fraction of it, even on a busy machine
+	limit := 6 * time.Minute // a run without violations takes a fraction of this, even on a busy machine
 	if r.scenario.Limit > 0 {
 		limit = r.scenario.Limit
 	}
@@ -129,7 +129,7 @@ func caught(err *error) {
 	}
 }
 
-// InParallel calls functions at the same time; each may abort.
+// InParallel calls functions concurrently. Each may abort.
 func (a *Arena) InParallel(parts ...func()) {
 	errs := make([]error, len(parts))
 	var running sync.WaitGroup
@@ -147,7 +147,7 @@ func (a *Arena) InParallel(parts ...func()) {
 func (r *Run) violate(namespace string, violation faults.Violation) {
 	r.mu.Lock()
 	key := violation.Invariant + " " + namespace + " " + violation.Object
-	known := r.known[key] || r.result.Breaks(r.Hunted) // what the end of a run brings is no violation
+	known := r.known[key] || r.result.Breaks(r.Hunted) // violations after the end of a hunt do not count
 	r.known[key] = true
 	if !known {
 		r.result.Violations = append(r.result.Violations, violation)
@@ -159,14 +159,14 @@ func (r *Run) violate(namespace string, violation faults.Violation) {
 	r.logf("VIOLATION of %v", violation)
 }
 
-// Count counts faults of one kind, which the report adds up.
+// Count counts faults of one kind for the report.
 func (r *Run) Count(what string, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Counts[what] += times
 }
 
-// Converged records how long it took from the end of the faults until everything was as wanted.
+// Converged records the time from the end of the faults until everything was as wanted.
 func (r *Run) Converged(after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

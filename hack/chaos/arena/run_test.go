@@ -7,7 +7,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
-// A run with a mutant ends at its first violation, and what happens after that does not count.
+// A run with a mutant ends at its first violation. What happens afterwards does not count.
 func TestEndAtFirst(t *testing.T) {
 	i1, i3 := faults.Violation{Invariant: "I1", Object: "a"}, faults.Violation{Invariant: "I3", Object: "b"}
 	for hunted, want := range map[string]int{"": 3, mutants.AnyInvariant: 1, "I1": 2, "I3": 1} {

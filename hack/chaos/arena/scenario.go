@@ -2,21 +2,21 @@ package arena
 
 import "time"
 
-// Scenario is one kind of bad day.
+// Scenario describes faults, and what the user does in the meantime.
 type Scenario struct {
-	// Name is the name in SCENARIO=, and a part of the names of namespaces.
+	// Name is the name for SCENARIO=, and part of the names of namespaces.
 	Name string
 	// About describes the scenario in one line.
 	About string
-	// Runs is how many runs a full campaign makes at the least; 1 if not given.
+	// Runs is the minimum number of runs in a full campaign; 1 if zero.
 	Runs int
-	// Short tells that the scenario is a part of the short campaign, with short arenas.
+	// Short means that the scenario is part of the short campaign, with short arenas.
 	Short bool
-	// Alone tells that the scenario disturbs the whole cluster, so that the contenders take turns.
+	// Alone means that the scenario disturbs the whole cluster, so contenders take turns.
 	Alone bool
-	// OursOnly tells that ReplicaSets do not have what the scenario is about.
+	// OursOnly means that the scenario does not apply to ReplicaSets.
 	OursOnly bool
-	// Limit is how long a run may take; 6 minutes if not given.
+	// Limit is the maximum duration of a run; 6 minutes if zero.
 	Limit time.Duration
 	// Do plays the scenario.
 	Do func(a *Arena)

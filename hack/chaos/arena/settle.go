@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	// SettleLimit is how long it may take, once the faults are over, until everything is as wanted. client-go may wait for up to a
-	// minute of that (untilBack of the scenarios) before it opens a cut watch again, and a busy machine needs some time for the rest.
+	// SettleLimit is how long it may take until everything is as wanted once the faults are over. client-go may wait for up to a minute of that
+	// (untilBack of the scenarios) before it reopens a cut watch, and a busy machine needs some time for the rest.
 	SettleLimit = 90 * time.Second
-	// quietTime is how long the controller must write nothing then, within quietTries tries.
+	// quietTime is how long the controller must then write nothing. It has quietTries attempts.
 	quietTime, quietTries = 2500 * time.Millisecond, 6
-	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It is above
-	// the controller's staleLimit, the time for which it waits for a stalled watch. On a busy machine it is longer, see Slack.
+	// recent is how long a scale-down may take before the remaining pods count as too many, and how old a status may be. It exceeds the
+	// controller's staleLimit, which is how long the controller waits for a stalled watch. On a busy machine it is longer, see Slack.
 	recent = 20 * time.Second
 )
 
-// Settle waits until everything is as the scenario wants it, and then until the controller is quiet. The time runs from now, when
-// the faults are over. Any difference in the end is a violation.
+// Settle waits until everything is as the scenario wants it, and then until the controller is quiet. It is called when the faults are over. Each
+// remaining difference is a violation.
 func (a *Arena) Settle() {
 	began := time.Now()
 	problems := a.AwaitSettled(SettleLimit)
@@ -43,12 +43,12 @@ func (a *Arena) Settle() {
 	}
 }
 
-// IsOver reports whether something has taken longer than a limit, which is longer on a busy machine.
+// IsOver reports whether a limit is exceeded. The limit is longer on a busy machine.
 func (a *Arena) IsOver(began time.Time, limit time.Duration) bool {
 	return time.Since(began) > limit+Slack*a.Run.Pulse.Slowest(began, time.Now())
 }
 
-// AwaitSettled returns the differences that are left when the time is up.
+// AwaitSettled waits until there are no differences. It returns the differences that remain when the time is up.
 func (a *Arena) AwaitSettled(limit time.Duration) []faults.Violation {
 	began := time.Now()
 	for {
@@ -66,7 +66,7 @@ func (a *Arena) AwaitSettled(limit time.Duration) []faults.Violation {
 	}
 }
 
-// Problems compares the objects, as the API server has them, with what is wanted.
+// Problems compares the API server's objects with what is wanted.
 func (a *Arena) Problems(ctx context.Context) ([]faults.Violation, error) {
 	owners, err := a.Contender.Owners(ctx, a.Namespace)
 	if err != nil {
@@ -91,7 +91,7 @@ func (a *Arena) Problems(ctx context.Context) ([]faults.Violation, error) {
 	return c.problems, nil
 }
 
-// rest finds the pods that are left when all owners have been compared.
+// rest reports the wanted owners that do not exist, and the pods that belong to no owner.
 func (c *comparison) rest() {
 	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
 		c.problem("I3", name, "%s is gone", name)
@@ -104,8 +104,8 @@ func (c *comparison) rest() {
 	}
 }
 
-// endOverdue deletes a pod that its node has forgotten. A kubelet would try again after the API server was away; the simulated nodes
-// do not.
+// endOverdue deletes a terminating pod that its node has forgotten. After an outage of the API server, a kubelet would try again, but the simulated
+// nodes do not.
 func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	const overdue = 5 * time.Second
 	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
@@ -122,7 +122,7 @@ func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// OwnerOf names the kind and the name of a pod's controller.
+// OwnerOf returns the kind and name of a pod's controller.
 func OwnerOf(pod *corev1.Pod) string {
 	if ref := metav1.GetControllerOf(pod); ref != nil {
 		return ref.Kind + " " + ref.Name
@@ -134,7 +134,7 @@ func isOwnerKind(ref *metav1.OwnerReference) bool {
 	return ref.Kind == "PodManager" || ref.Kind == "ReplicaSet"
 }
 
-// comparison compares the wanted owners with the existing pods.
+// comparison compares the wanted owners with the existing owners and pods.
 type comparison struct {
 	wanted   map[string]Want
 	pods     map[types.UID][]*corev1.Pod
@@ -197,7 +197,7 @@ func IsReady(pod *corev1.Pod) bool {
 	})
 }
 
-// StayQuiet checks in the audit log whether the controller has stopped writing.
+// StayQuiet checks in the audit log that the controller has stopped writing.
 func (a *Arena) StayQuiet() {
 	log := a.AuditFromNow()
 	var writes []audit.Request
@@ -211,7 +211,7 @@ func (a *Arena) StayQuiet() {
 		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
 }
 
-// AuditFromNow opens the audit log at its end, until the run ends.
+// AuditFromNow opens the audit log at its end. The log is closed when the run ends.
 func (a *Arena) AuditFromNow() *audit.Log {
 	log, err := audit.Open(a.Cluster.AuditLog)
 	a.Must(err)
@@ -219,14 +219,14 @@ func (a *Arena) AuditFromNow() *audit.Log {
 	return log
 }
 
-// NextWrites are what the controller has written in the namespace since the last call, without its Leases.
+// NextWrites returns the controller's writes in the namespace since the last call, except Leases.
 func (a *Arena) NextWrites(log *audit.Log) []audit.Request {
 	requests, err := log.Read(a.Contender.User(), a.Namespace)
 	a.Must(err)
 	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.Contender.User(), a.Namespace) })
 }
 
-// Judge asks the oracle for its report.
+// Judge records the violations that the oracle reports.
 func (a *Arena) Judge() {
 	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Settle finds every difference between the objects and what the user wants, or what the status says.
+// The comparison finds every difference between the objects and what the user wants, or what the status says.
 func TestComparison(t *testing.T) {
 	wants := Want{Replicas: 2, Image: "v1"}
 	good := Owner{Name: "web", uid: "u", generation: 3, observed: 3, wanted: 2, active: 2, ready: 2, done: true}
@@ -61,7 +61,7 @@ func TestComparison(t *testing.T) {
 			for _, problem := range c.problems {
 				found += problem.Invariant + " "
 			}
-			if test.owner.Name == "old" { // in this case web is gone, too
+			if test.owner.Name == "old" { // in this case web does not exist, either
 				test.want += " I3"
 			}
 			if strings.TrimSpace(found) != strings.TrimSpace(test.want) {
@@ -71,12 +71,12 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// A limit is longer by what the slowest write took meanwhile, and not by a write before or by more than Slack.
+// The slowest write that overlaps an operation extends its limit. Earlier writes do not, and the extension is at most Slack times that write.
 func TestIsOver(t *testing.T) {
 	const limit = 10 * time.Second
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	tests := map[string]struct {
-		// beats are the beginnings and ends of writes, after the beginning of what is judged.
+		// beats are the starts and ends of writes, relative to the start of the operation.
 		beats [][2]time.Duration
 		after time.Duration
 		want  bool

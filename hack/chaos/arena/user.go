@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// Insist repeats a request until it succeeds: the API server may be away.
+// Insist repeats a request until it succeeds, because the API server may be down.
 func (a *Arena) Insist(request func() error) {
 	ctx, cancel := context.WithTimeout(a.Ctx, patience)
 	defer cancel()
@@ -30,7 +30,7 @@ func (a *Arena) Insist(request func() error) {
 	}
 }
 
-// IgnoreConflict is for a change that may come too late, because another one came first.
+// IgnoreConflict returns nil for a conflict. It is for a change that may lose against a concurrent one.
 func IgnoreConflict(err error) error {
 	if apierrors.IsConflict(err) {
 		return nil
@@ -84,7 +84,7 @@ func (a *Arena) Remove(name string) {
 	a.Logf("delete %s", name)
 }
 
-// ask tells the oracle about a change before it is made, with the surge of an update: 25 %, rounded up.
+// ask tells the oracle about a change before it is made, including the surge of an update: 25 %, rounded up.
 func (a *Arena) ask(name string, replicas int) {
 	a.Oracle.Asked(a.Namespace+"/"+name, replicas+(replicas+3)/4)
 }
@@ -95,21 +95,21 @@ func (a *Arena) set(name string, wanted Want) {
 	a.wanted[name] = wanted
 }
 
-// Unset says that an owner is no longer wanted.
+// Unset records that an owner is no longer wanted.
 func (a *Arena) Unset(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.wanted, name)
 }
 
-// Wants is what the scenario has asked for, by the name of the owner.
+// Wants returns what the scenario has requested, by the name of the owner.
 func (a *Arena) Wants() map[string]Want {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return maps.Clone(a.wanted)
 }
 
-// Pods are the pods that are not terminating, as the API server has them.
+// Pods returns the pods that are not terminating.
 func (a *Arena) Pods() []corev1.Pod {
 	var active []corev1.Pod
 	a.Insist(func() error {
@@ -128,7 +128,7 @@ func (a *Arena) Pods() []corev1.Pod {
 	return active
 }
 
-// PodsOf are the pods that an owner of this name controls, without terminating ones.
+// PodsOf returns the pods that an owner of this name controls, except terminating ones.
 func (a *Arena) PodsOf(name string) []corev1.Pod {
 	return slices.DeleteFunc(a.Pods(), func(pod corev1.Pod) bool {
 		ref := metav1.GetControllerOf(&pod)

@@ -11,20 +11,19 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// heldBy has the reasons for which PodManagers with some values are not Ready. They are tried together with a rollout.
+// heldBy has the reasons for which PodManagers with certain values are not Ready. Each value is tried together with a rollout.
 var heldBy = map[string][]string{
-	"spec.replicas=2147483647": {v1.ReasonForbidden}, // by a quota: otherwise the pods would never end
+	"spec.replicas=2147483647": {v1.ReasonForbidden}, // because of a quota: otherwise there would be no end of pods
 	"spec.paused=true":         {v1.ReasonPaused},
 }
 
-// contradictions are values that their own schema allows, but that contradict the defaults of other fields, such as a deadline that
-// passes too early.
+// contradictions are values that the field's schema allows, but that contradict the defaults of other fields, such as a deadline that is too short.
 var contradictions = []string{
 	"spec.progressDeadlineSeconds=1", "spec.progressDeadlineSeconds=2",
 	"spec.minReadySeconds=2147483647", "spec.failurePolicy.gracePeriodSeconds=2147483647",
 }
 
-// trialsOf walks a schema and makes up values for all its fields, except for the hundreds of fields of the template.
+// trialsOf walks a schema and generates values for all its fields, except for the hundreds of fields of the template.
 func trialsOf(schema map[string]any, path ...string) []Trial {
 	var trials []Trial
 	properties, _ := schema["properties"].(map[string]any)
@@ -43,13 +42,13 @@ func trialsOf(schema map[string]any, path ...string) []Trial {
 		for _, value := range invalid {
 			trials = append(trials, Trial{path: inner, value: value, Refused: true})
 		}
-		trials = append(trials, Trial{path: inner, Refused: len(path) == 0 && name == "image"}) // one of image and template is needed
+		trials = append(trials, Trial{path: inner, Refused: len(path) == 0 && name == "image"}) // either image or template is required
 		trials = append(trials, trialsOf(field, inner...)...)
 	}
 	return trials
 }
 
-// valuesOf makes up values that a schema allows, and values that it refuses: limits, values beyond the limits, and other types.
+// valuesOf returns values that a schema allows, and values that it refuses: limits, values beyond the limits, and other types.
 func valuesOf(schema map[string]any) (valid, invalid []any) {
 	const beyond = int64(math.MaxInt32) + 1
 	switch {
@@ -78,13 +77,13 @@ func valuesOf(schema map[string]any) (valid, invalid []any) {
 
 var leastRule = regexp.MustCompile(`self >= ([0-9]+)`)
 
-// leastOf is the smallest number that a schema allows. A field that takes numbers and percentages has it in a rule.
+// leastOf returns the smallest number that a schema allows. A field that takes numbers and percentages has it in a validation rule.
 func leastOf(schema map[string]any) int64 {
 	if least, found := schema["minimum"].(float64); found {
 		return int64(least)
 	}
 	if parts := leastRule.FindStringSubmatch(fmt.Sprint(schema["x-kubernetes-validations"])); parts != nil {
-		least, _ := strconv.ParseInt(parts[1], 10, 64) // the expression lets only digits through
+		least, _ := strconv.ParseInt(parts[1], 10, 64) // the expression matches only digits
 		return least
 	}
 	return 0

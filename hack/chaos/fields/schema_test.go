@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The values for a schema: each line is a value, and whether the API server must refuse it.
+// Each line is a value for a schema, and whether the API server must refuse it.
 func TestTrialsOf(t *testing.T) {
 	tests := map[string]struct {
 		schema string

@@ -14,30 +14,30 @@ type Trial struct {
 	// path is the path of the field below spec; value is nil for a missing field.
 	path  []string
 	value any
-	// Refused tells that the API server must refuse the value with a message that contains word, or the field's name if word is empty.
+	// Refused means that the API server must refuse the value with a message that contains word, or the field's name if word is empty.
 	Refused bool
 	word    string
-	// Held are the reasons for which a PodManager with this value is not Ready; if there are none, it has to become Ready.
+	// Held are the reasons for which a PodManager with this value is not Ready. If there are none, it has to become Ready.
 	Held []string
 }
 
-// Trials are valid and invalid values for the fields of a spec with this schema, always in the same order.
+// Trials returns valid and invalid values for the fields of a spec with this schema, always in the same order.
 func Trials(schema map[string]any) []Trial {
 	return append(trialsOf(schema), templateTrials()...)
 }
 
-// String is the field and the value, by which heldBy and contradictions know a trial.
+// String returns the field and the value. heldBy and contradictions identify a trial by it.
 func (t Trial) String() string {
 	return fmt.Sprintf("spec.%s=%s", strings.Join(t.path, "."), asJSON(t.value))
 }
 
-// IsGreedy tells that the value asks for more pods than there can be.
+// IsGreedy reports whether the value requests more pods than there can be.
 func (t Trial) IsGreedy() bool { return slices.Contains(t.Held, v1.ReasonForbidden) }
 
-// IsShort tells that the field is the short form of a template.
+// IsShort reports whether the field is the short form of a template.
 func (t Trial) IsShort() bool { return t.path[0] == "image" }
 
-// Word is what the message of a refusal must contain.
+// Word returns the text that the message of a refusal must contain.
 func (t Trial) Word() string {
 	if t.word != "" {
 		return t.word
@@ -45,7 +45,7 @@ func (t Trial) Word() string {
 	return t.path[len(t.path)-1]
 }
 
-// Patch is a JSON merge patch with the value and a new image, so that there is a rollout at the same time.
+// Patch returns a JSON merge patch with the value and a new image, so that there is a rollout at the same time.
 func (t Trial) Patch(image string) string {
 	spec := map[string]any{}
 	if !t.IsShort() {
@@ -55,7 +55,7 @@ func (t Trial) Patch(image string) string {
 	return asJSON(map[string]any{"spec": spec})
 }
 
-// put sets the value at a path, and makes the objects on the way.
+// put sets the value at a path, and creates the objects on the way.
 func put(object map[string]any, path []string, value any) {
 	for _, name := range path[:len(path)-1] {
 		inner, found := object[name].(map[string]any)
@@ -71,7 +71,7 @@ func put(object map[string]any, path []string, value any) {
 func asJSON(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // plain values only
+		panic(err) // cannot happen: plain values only
 	}
 	return string(data)
 }

@@ -2,7 +2,7 @@ package fields
 
 import "testing"
 
-// A patch has a new image besides the value, unless the value is an image.
+// A patch has a new image in addition to the value, unless the value is an image.
 func TestTrialPatch(t *testing.T) {
 	tests := map[string]struct {
 		trial Trial

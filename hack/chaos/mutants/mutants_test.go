@@ -11,7 +11,7 @@ import (
 
 const root = "../../.."
 
-// All patches apply to the present sources, change something, and leave Go behind.
+// All patches apply to the current sources, change something, and leave valid Go.
 func TestAllApply(t *testing.T) {
 	all, err := All()
 	if err != nil {

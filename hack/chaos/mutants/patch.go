@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// change replaces lines of a file by others.
+// change replaces lines of a file.
 type change struct{ file, before, after string }
 
 // parse reads a patch with its head.
@@ -44,7 +44,7 @@ func parse(name, text string) (Mutant, error) {
 	return m, nil
 }
 
-// readSimulation reads what the head says about the simulation: a seed, a package and a test, or why there is none.
+// readSimulation reads the Simulation line of the head: a seed, a package and a test, or why there is none.
 func (m *Mutant) readSimulation(text string) {
 	switch first, rest, _ := strings.Cut(text, " "); first {
 	case "seed":
@@ -56,7 +56,7 @@ func (m *Mutant) readSimulation(text string) {
 	}
 }
 
-// add adds a line of a hunk. An editor may have removed the blank of an empty line.
+// add adds a line of a hunk. An editor may have removed the space of an empty line.
 func (c *change) add(line string) {
 	switch mark, rest := line[0], line[1:]; mark {
 	case '-':

@@ -29,46 +29,46 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// crewShards is the number of shards, crewSpace the namespace of the Leases: artifacts/shards/rbac.yaml gives the rights there.
+// crewShards is the number of shards. crewSpace is the namespace of the Leases; artifacts/shards/rbac.yaml grants access to it.
 const (
 	crewShards = 8
 	crewSpace  = "podmanager-system"
 )
 
-// crew is a group of replicas that share the work of an arena. Its Leases have the name of the arena's namespace.
+// crew is a group of replicas that share the work of an arena. The names of its Leases start with the arena's namespace.
 type crew struct {
 	scene
 	leases  coordinationclient.LeaseInterface
 	history *tenure.History
 	ledger  *tenure.Ledger
-	// replicas are those that run, all are also those that ran.
+	// replicas are the running replicas; all includes those that have ended.
 	replicas, all []*crewReplica
 	// forced are the times at which a shard was taken by force.
 	forced []time.Time
-	// poking is held while the canaries are scaled: of two scales at the same time, it is not known which one came last.
+	// poking is held while the canaries are scaled. Of two concurrent scales it would not be known which one came last.
 	poking sync.Mutex
-	// calm removes the lost answers.
+	// calm stops the loss of answers.
 	calm atomic.Bool
-	// usual is how long shards need to react without a fault, on this machine at the moment.
+	// usual is how long shards currently need to react on this machine without a fault.
 	usual time.Duration
-	// times are what takeovers took, by kind.
+	// times are the durations of takeovers by kind.
 	times map[string][]time.Duration
 	stop  context.CancelFunc
 }
 
-// crewReplica is a replica behind a proxy of its own, with a token of its own.
+// crewReplica is a replica with a separate proxy and a separate token.
 type crewReplica struct {
 	name       string
 	credential string
 	proxy      *faults.Proxy
 	process    *lab.Process
-	// isCutOff tells that the proxy lets nothing through.
+	// isCutOff is true while the proxy lets nothing through.
 	isCutOff atomic.Bool
-	// faults are the times in which it was stopped or cut off, for the reader of a violation.
+	// faults are the periods in which the replica was stopped or cut off. They are only for the message of a violation.
 	faults []faultTime
 }
 
-// faultTime is when something was done to a replica. The end is zero while it lasts.
+// faultTime is the period of a fault of a replica. The end is zero while it lasts.
 type faultTime struct {
 	what     string
 	from, to time.Time
@@ -87,7 +87,7 @@ func newCrew(a scene) *crew {
 	return c
 }
 
-// close ends all replicas, and removes their Leases.
+// close ends all replicas and removes their Leases.
 func (c *crew) close() {
 	for _, r := range c.all {
 		_ = r.process.Kill() // it may have ended already
@@ -104,13 +104,13 @@ func (c *crew) close() {
 	}
 }
 
-// flags are those of all replicas. The Leases are as short as those of a split brain.
+// flags returns the flags of all replicas. The Leases are as short as in a split brain.
 func (c *crew) flags() []string {
 	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.Namespace,
 		"-leader-elect-lease-duration=" + leaseDuration.String(), "-leader-elect-renew-deadline=" + renewDeadline.String(), "-leader-elect-retry-period=500ms"}
 }
 
-// launch starts a replica, and does not wait until it is ready. The answers to 30 % of its creates are lost.
+// launch starts a replica without waiting until it is ready. The answers to 30 % of its creates are lost.
 func (c *crew) launch() {
 	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.Namespace, len(c.all)+1)}
 	token, credential, err := c.newToken()
@@ -133,7 +133,7 @@ func (c *crew) launch() {
 	c.Logf("started %s, log %s", r.name, filepath.Base(r.process.Log))
 }
 
-// newToken is a token of the controller's account, and how the audit log calls it.
+// newToken returns a token for the controller's account, and the credential ID by which the audit log identifies it.
 func (c *crew) newToken() (token, credential string, err error) {
 	account := strings.Split(c.Contender.User(), ":")
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](12 * 3600)}}
@@ -154,7 +154,7 @@ func (c *crew) newToken() (token, credential string, err error) {
 	return answer.Status.Token, "JTI=" + id.JTI, err
 }
 
-// held are the shards that a replica says that it holds; nil if it does not answer.
+// held returns the shards that a replica reports to hold; nil if it does not answer.
 func (r *crewReplica) held() []int {
 	ready, _ := r.process.Ready()
 	_, list, found := strings.Cut(ready, fmt.Sprintf(" of %d: ", crewShards))
@@ -174,7 +174,7 @@ func (r *crewReplica) held() []int {
 
 var identityPattern = regexp.MustCompile(`"Sharing the work" identity="([^"]+)"`)
 
-// identity is what Leases call the replica, as its log tells; empty if it has just started.
+// identity returns the replica's identity in Leases, according to its log; empty if it has just started.
 func (r *crewReplica) identity() string {
 	log, _ := os.ReadFile(r.process.Log)
 	if found := identityPattern.FindSubmatch(log); found != nil {
@@ -183,7 +183,7 @@ func (r *crewReplica) identity() string {
 	return ""
 }
 
-// shardsOf are the shards whose Leases a replica holds, and those that are on their way from one replica to another.
+// shardsOf returns the shards whose Leases a replica holds, and the shards that are being handed over.
 func (c *crew) shardsOf(r *crewReplica) []int {
 	identity := r.identity()
 	holders := c.history.Holders(c.Namespace + "-shard-")
@@ -196,11 +196,11 @@ func (c *crew) shardsOf(r *crewReplica) []int {
 	return shards
 }
 
-// balanceLimit is how long it may take, without faults, until the replicas hold equal parts. A replica that was cut off may wait for a while
-// before it opens its watches again.
+// balanceLimit is how long it may take without faults until the shards are evenly distributed. A replica that was cut off may wait for a while
+// before it reopens its watches.
 const balanceLimit = 45 * time.Second
 
-// awaitBalance waits until each shard has a replica, and none has two more than another.
+// awaitBalance waits until each shard has a replica, and no replica has two more than another.
 func (c *crew) awaitBalance() {
 	began := time.Now()
 	for {
@@ -228,7 +228,7 @@ func (c *crew) awaitBalance() {
 	}
 }
 
-// story is what had happened to the replica of a token around a time.
+// story describes the faults of a token's replica around a time.
 func (c *crew) story(credential string, at time.Time) string {
 	for _, r := range c.all {
 		if r.credential != credential {

@@ -18,8 +18,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// namespaceTerminating deletes the namespace while the controller creates pods in it. From then on the API server refuses every
-// create, and pods disappear that the controller would replace.
+// namespaceTerminating deletes the namespace while the controller creates pods in it. From then on the API server refuses every create, and pods
+// disappear that the controller would otherwise replace.
 func namespaceTerminating(a scene) {
 	replicas := 300
 	if a.Short {
@@ -45,14 +45,14 @@ func namespaceTerminating(a scene) {
 	if gone {
 		a.Run.Converged(time.Since(began))
 	}
-	// The present batch may fail as a whole; later the controller should know that the namespace is terminating.
+	// The current batch may fail as a whole. Later the controller should know that the namespace is terminating.
 	a.boundErrors("in all", log, replicas*2/3)
 	a.boundErrors("from 2 s after its deletion on", late, replicas/5)
 	a.Settle()
 	a.Judge()
 }
 
-// boundErrors checks how many writes have failed since a time.
+// boundErrors limits how many writes may have failed since a time.
 func (a scene) boundErrors(when string, since *audit.Log, most int) {
 	errors := unsuccessful(a.NextWrites(since))
 	a.Logf("%d writes failed %s", len(errors), when)
@@ -62,7 +62,7 @@ func (a scene) boundErrors(when string, since *audit.Log, most int) {
 	}
 }
 
-// unsuccessful are the requests that were answered with an error, except for conflicts with a client that was faster.
+// unsuccessful returns the requests that failed, except for conflicts with a client that was faster.
 func unsuccessful(requests []audit.Request) []audit.Request {
 	return slices.DeleteFunc(requests, func(r audit.Request) bool {
 		code := r.ResponseStatus.Code
@@ -70,9 +70,9 @@ func unsuccessful(requests []audit.Request) []audit.Request {
 	})
 }
 
-// collectorAway deletes an owner and creates another of the same name while no garbage collector runs. This stands for a garbage collector
-// that misses the deletion because its watch breaks between the two. The second owner must not wait for ever for the names of the first
-// owner's pods and revisions, and nothing of the first owner may stay.
+// collectorAway deletes an owner and creates another of the same name while no garbage collector runs. This stands for a garbage collector that
+// misses the deletion because its watch breaks in between. The second owner must not wait forever for the names of the first owner's pods and
+// revisions, and nothing of the first owner may remain.
 func collectorAway(a scene) {
 	const collector = "kube-controller-manager"
 	a.Start()

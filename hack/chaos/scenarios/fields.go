@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// fieldWorkers is how many objects get values at the same time.
+	// fieldWorkers is the number of objects that get values concurrently.
 	fieldWorkers = 6
-	// trialLimit is how long one value may take, and how long the way back.
+	// trialLimit is how long one value may take, and how long the reversal.
 	trialLimit = 30 * time.Second
 	trialImage = "nginx:1.28"
 )
 
-// everyField gives every field of the spec, according to the schema that the API server serves, valid and invalid values. The API
-// server refuses invalid values with a message that names the field. The controller carries out valid values, or the status tells why
-// it does not. Then the first spec is restored, and the controller must carry it out.
+// everyField sets every field of the spec, according to the schema that the API server serves, to valid and invalid values. The API server must
+// refuse invalid values with a message that names the field. The controller must carry out valid values, or the status must report why it does not.
+// Then the original spec is restored, and the controller must carry it out.
 func everyField(a scene) {
 	a.Start()
 	trials := fields.Trials(a.specSchema())
@@ -86,7 +86,7 @@ func (a scene) imposeQuota(pods int) {
 	})
 }
 
-// specSchema is the schema of the spec that the API server serves.
+// specSchema returns the schema of the spec that the API server serves.
 func (a scene) specSchema() map[string]any {
 	out, err := a.Cluster.Kubectl(a.Ctx, "get", "crd", v1.Resource("podmanagers").String(), "-o", "json")
 	a.Must(err)
@@ -112,7 +112,7 @@ func (a scene) wrongValue(invariant string, t fields.Trial, format string, argum
 	a.Violate(faults.Violation{Invariant: invariant, Object: t.String(), What: t.String() + " " + fmt.Sprintf(format, arguments...)})
 }
 
-// try gives an object a value, checks the result, and restores the spec.
+// try sets a value in an object, checks the result, and restores the spec.
 func (a scene) try(name string, t fields.Trial) {
 	managers := a.Cluster.Managers.AppsV1().PodManagers(a.Namespace)
 	if t.Refused {
@@ -145,7 +145,7 @@ func (a scene) try(name string, t fields.Trial) {
 	a.Logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
 }
 
-// checkRefusal checks the message of the API server about an invalid value.
+// checkRefusal checks the API server's message about an invalid value.
 func (a scene) checkRefusal(t fields.Trial, err error) {
 	switch word := t.Word(); {
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
@@ -155,8 +155,7 @@ func (a scene) checkRefusal(t fields.Trial, err error) {
 	}
 }
 
-// awaitVerdict waits until the status is about the present spec, and the spec is carried out, or held up for one of the given
-// reasons.
+// awaitVerdict waits until the status reflects the current spec, and the spec is either carried out or blocked for one of the given reasons.
 func (a scene) awaitVerdict(name string, t fields.Trial, held []string) bool {
 	what, ctx := "Ready", a.Ctx
 	if len(held) > 0 {
@@ -183,7 +182,7 @@ func (a scene) awaitVerdict(name string, t fields.Trial, held []string) bool {
 	})
 }
 
-// isCarriedOut tells whether there are as many pods as wanted, all ready, and whether the status has counted them.
+// isCarriedOut reports whether there are as many pods as wanted, all ready, and whether the status has counted them.
 func (a scene) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, isTrue bool) {
 	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + m.Name})
 	if err != nil {

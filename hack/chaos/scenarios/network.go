@@ -11,12 +11,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// noticed is how soon a controller has to find out that a connection is dead. client-go pings after 30 s of silence, and
-// waits 15 s for an answer.
+// noticed is how soon a controller has to notice that a connection is dead. client-go pings after 30 s of silence, and waits 15 s for an answer.
 const noticed = time.Minute
 
-// blackHole first makes the open connections dead for ever, like a firewall that was restarted, and then all connections, old and new,
-// for a while.
+// blackHole first makes the open connections dead forever, as a restarted firewall does. Then it makes all connections, old and new, dead for a
+// while.
 func blackHole(a scene) {
 	link, err := faults.StartLink(a.Kubeconfig) // in front of the proxy, which would answer pings itself
 	a.Must(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// churnFor lets users churn for a while, and calls meanwhile again and again.
+// churnFor lets users churn for a while, and repeatedly calls meanwhile.
 func (a scene) churnFor(length time.Duration, meanwhile func(ctx context.Context)) {
 	ctx, cancel := context.WithTimeout(a.Ctx, length)
 	defer cancel()
@@ -44,7 +44,7 @@ func churnWithKills(a scene) {
 	a.Judge()
 }
 
-// killAPIServer kills the API server a few times during churn. Pods that no user touches stay.
+// killAPIServer kills the API server a few times during churn. Pods that no user touches must survive.
 func killAPIServer(a scene) {
 	kills := 5
 	if a.Short {
@@ -72,9 +72,9 @@ func killAPIServer(a scene) {
 			a.Must(a.Cluster.Repair(a.Ctx))
 			a.Logf("the whole control plane runs again")
 		}
-		lab.Pause(ctx, 3*time.Second) // a contender that has not opened its watches again misses what users do now
+		lab.Pause(ctx, 3*time.Second) // a contender that has not reopened its watches misses what users do now
 	})
-	// Scheduler and nodes may wait up to a minute before they try again, which says nothing about the contenders.
+	// The scheduler and the nodes may wait for up to a minute before they retry, which proves nothing about the contenders.
 	a.Must(a.Cluster.Signal(lab.Scheduler, syscall.SIGKILL))
 	a.Must(a.Cluster.Signal(lab.Nodes, syscall.SIGKILL))
 	a.Must(a.Cluster.Repair(a.Ctx))
@@ -87,7 +87,7 @@ func killAPIServer(a scene) {
 	}
 }
 
-// identities are the UIDs of pods.
+// identities returns the UIDs of pods.
 func identities(pods []corev1.Pod) []string {
 	var all []string
 	for _, pod := range pods {
@@ -97,11 +97,11 @@ func identities(pods []corev1.Pod) []string {
 	return all
 }
 
-// The lease of a split brain is short, so that a run does not take long, but not so short that a leader often loses it on a busy machine.
+// The Lease of a split brain is short, so that a run does not take long, but not so short that a leader often loses it on a busy machine.
 const leaseDuration, renewDeadline = 6 * time.Second, 5 * time.Second
 
-// splitBrain stops the leader for longer than its lease while it creates pods, lets a second controller take over and scale down, and
-// wakes the first one up.
+// splitBrain stops the leader for longer than its Lease while it creates pods, lets a second controller take over and scale down, and resumes the
+// first one.
 func splitBrain(a scene) {
 	parts := 4
 	if a.Short || !a.Contender.Updates() { // only one ReplicaSet controller can run
@@ -118,12 +118,11 @@ func splitBrain(a scene) {
 	a.InParallel(all...)
 }
 
-// sentBefore is how many writes of a controller that was stopped may come after it goes on: it had decided on them, and was stopped on the way
-// to the network.
+// sentBefore is how many writes of a stopped controller may arrive after it resumes: it had decided on them before it was stopped.
 const sentBefore = 2
 
-// countWrites counts the writes to pods and owners that arrive at the proxy, until remove is called. It does not see those that an earlier
-// rule hits.
+// countWrites counts the writes to pods and owners that reach the proxy, until remove is called. It does not see requests that an earlier rule
+// hits.
 func (a scene) countWrites() (soFar func() int, remove func()) {
 	var writes atomic.Int32
 	remove = a.Proxy.Inject(faults.Rule{Name: "count", Match: func(r faults.Request) bool {
@@ -187,7 +186,7 @@ func (a scene) awaitPods(count int) {
 	})
 }
 
-// leaseFlags turn on leader election in the arena's namespace.
+// leaseFlags returns the flags that enable leader election in the arena's namespace.
 func (a scene) leaseFlags() []string {
 	dash := "-"
 	if !a.Contender.Updates() {
@@ -197,7 +196,7 @@ func (a scene) leaseFlags() []string {
 		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.Namespace, dash + "leader-elect-resource-name=chaos"}
 }
 
-// allowLeases gives our controller's account the right to leases in the arena's namespace; artifacts/rbac.yaml gives it another one.
+// allowLeases grants our controller's account access to leases in the arena's namespace. artifacts/rbac.yaml grants access to another one.
 func (a scene) allowLeases() {
 	_, err := a.Cluster.Kubectl(a.Ctx, "create", "role", "lease", "--namespace", a.Namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
 	a.Must(err)
@@ -206,7 +205,7 @@ func (a scene) allowLeases() {
 	a.Must(err)
 }
 
-// leader is the holder of the lease.
+// leader returns the holder of the lease.
 func (a scene) leader() string {
 	lease, err := a.Cluster.Kube.CoordinationV1().Leases(a.Namespace).Get(a.Ctx, "chaos", metav1.GetOptions{})
 	if err != nil || lease.Spec.HolderIdentity == nil {

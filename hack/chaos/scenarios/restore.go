@@ -16,11 +16,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and informers
-// get no event about it. Nobody restarts the controller.
+// etcdRestore restores etcd from a backup under a running controller. Versions go back, generations are reused, and informers get no event about
+// it. The controller is not restarted.
 func etcdRestore(a scene) {
-	const undone = 2000 // versions: more than the control plane writes while it starts again
-	// Past the proxy: it would break the watches in a way that makes informers relist by themselves.
+	const undone = 2000 // versions: more than the control plane writes when it restarts
+	// Without the proxy, which would break the watches in a way that makes informers relist on their own.
 	a.Kubeconfig = a.Contender.Kubeconfig()
 	a.Start()
 	a.Create("web", 3, arena.OwnerOptions{})
@@ -34,8 +34,8 @@ func etcdRestore(a scene) {
 	a.whileDown(func() { a.Must(a.Cluster.BackUpEtcd(a.Ctx, backup)) })
 	a.wake()
 
-	a.BeginOracle(a.Wants()) // the present oracle has a gap
-	// The restore undoes all of this: more pods, a new object, a deleted one, and many versions.
+	a.BeginOracle(a.Wants()) // the previous oracle has a gap
+	// The restore reverts all of this: more pods, a new object, a deleted one, and many versions.
 	a.awaitCalm()
 	a.Scale("web", 8)
 	a.Create("late", 2, arena.OwnerOptions{})
@@ -44,7 +44,7 @@ func etcdRestore(a scene) {
 	for range undone {
 		a.touch("web")
 	}
-	a.Judge() // the restore undoes what this oracle has seen
+	a.Judge() // the restore reverts what this oracle has seen
 
 	a.whileDown(func() { a.Must(a.Cluster.RestoreEtcd(a.Ctx, backup)) })
 	a.Logf("etcd is restored from the backup")
@@ -55,19 +55,19 @@ func etcdRestore(a scene) {
 	if len(owners) != len(before) {
 		a.Must(fmt.Errorf("the restore did not work: there are %v", owners))
 	}
-	a.Scale("web", 5) // the same generation as the scaling that was undone
+	a.Scale("web", 5) // the same generation as the scaling that was reverted
 	a.Settle()
 	a.Judge()
 }
 
-// touch changes an object without asking for anything.
+// touch changes an annotation of an object, which needs no action.
 func (a scene) touch(name string) {
 	a.Must(a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
 }
 
-// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so
-// whileDown starts it again, and gives it no time to act on its old caches. The controller is stopped until wake: a new API server does not
-// know the controller's rights yet, and a refusal alone would make informers relist.
+// whileDown does something while neither etcd nor the API server runs. The rest of the control plane does not survive a restore, so whileDown
+// restarts it, and gives it no time to act on its old caches. The controller is stopped until wake is called: a new API server does not know the
+// controller's permissions yet, and a refusal alone would make informers relist.
 func (a scene) whileDown(do func()) {
 	others := []string{"kube-controller-manager", lab.Scheduler, lab.Nodes}
 	send := func(signal syscall.Signal, components ...string) {
@@ -93,13 +93,13 @@ func (a scene) whileDown(do func()) {
 	a.Logf("the whole control plane runs again")
 }
 
-// wake lets the controller go on.
+// wake resumes the controller.
 func (a scene) wake() {
 	a.Must(a.Process.Signal(syscall.SIGCONT))
 }
 
-// podsCanRun tells whether a pod without an owner becomes ready in time: a scheduler or a node that was started too early may wait for a
-// minute before it tries again, which says nothing about the contenders.
+// podsCanRun reports whether a pod without an owner becomes ready in time. A scheduler or a node that was started too early may wait for a minute
+// before it retries, which proves nothing about the contenders.
 func (a scene) podsCanRun(limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(a.Ctx, limit)
 	defer cancel()

@@ -9,18 +9,18 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// scene is an arena with what scenarios do there: only they need it, so that it is no part of the arena.
+// scene is an arena with helpers that only scenarios need.
 type scene struct{ *arena.Arena }
 
-// in lets a scenario play in an arena.
+// in adapts a scenario to an arena.
 func in(play func(a scene)) func(*arena.Arena) {
 	return func(a *arena.Arena) { play(scene{a}) }
 }
 
-// branch is another arena of the same run.
+// branch returns another arena of the same run.
 func (a scene) branch(part string) scene { return scene{a.Branch(part)} }
 
-// All are all scenarios, in the order of the table.
+// All returns all scenarios, in the order of the table.
 func All() []arena.Scenario {
 	return []arena.Scenario{
 		{Name: "churn", About: "objects and pods come, change and go at random; the controller is killed every second or so",
@@ -48,19 +48,20 @@ func All() []arena.Scenario {
 	}
 }
 
-// isWrite leaves out events: the controller sends them in the background, and does not depend on them.
+// isWrite reports whether a request is a write in the arena's namespace. Events do not count: the controller sends them in the background, and does
+// not depend on them.
 func (a scene) isWrite(r faults.Request) bool {
 	return r.IsWrite() && r.Namespace == a.Namespace && r.Resource != "events"
 }
 
-// awaitCalm waits until everything is as wanted, before the next fault.
+// awaitCalm waits before the next fault until everything is as wanted.
 func (a scene) awaitCalm() {
 	for _, problem := range a.AwaitSettled(arena.SettleLimit) {
 		a.Violate(problem)
 	}
 }
 
-// expect polls until a condition holds. If it does not hold in time, expect records a violation, and the run goes on.
+// expect polls until a condition holds. If it does not hold in time, expect records a violation, and the run continues.
 func (a scene) expect(invariant, object, what string, limit time.Duration, holds func() (seen string, ok bool)) bool {
 	for began := time.Now(); ; {
 		seen, ok := holds()

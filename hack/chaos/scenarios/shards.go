@@ -16,16 +16,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// handoversPerRun is how many handovers a full run has at the least: three runs make the goal of the campaign.
+// handoversPerRun is the minimum number of handovers in a full run. Three runs reach the goal of the campaign.
 const handoversPerRun = 70
 
-// nearestJump is by how much a clock is set wrong at the least, farthestJump at the most. The certificates of the API server are valid then,
-// too.
+// nearestJump and farthestJump are the minimum and maximum clock error. The API server's certificates are valid within that range.
 const nearestJump, farthestJump = time.Minute, 45 * time.Minute
 
-// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and sets their clocks, during churn and with lost answers.
+// shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and changes their clocks, during churn and with lost answers.
 func shardsUnderFaults(a scene) {
-	a.Blind = untilBack // a replica that was cut off waits before it opens its watches again
+	a.Blind = untilBack // a replica that was cut off waits before it reopens its watches
 	c := newCrew(a)
 	defer c.close()
 	for range 3 {
@@ -51,15 +50,15 @@ func shardsUnderFaults(a scene) {
 	c.logTimes()
 }
 
-// shortSteps has one fault of each kind, several at the same time.
+// shortSteps injects one fault of each kind, several at the same time.
 func (c *crew) shortSteps() {
 	c.stopCleanly()
 	c.killOne()
-	c.awaitBalance() // whoever is disturbed next has to have work
+	c.awaitBalance() // each replica that is disturbed next must have work
 	c.disturbThree()
 }
 
-// allSteps goes through all steps in random order, until there were enough handovers.
+// allSteps takes all steps in random order, until there were enough handovers.
 func (c *crew) allSteps() {
 	steps := []func(){c.stopCleanly, c.killOne, c.disturbThree, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbThree}
 	for round := 0; c.Ctx.Err() == nil && (round == 0 || c.history.Handovers(c.Namespace+"-shard-") < handoversPerRun); round++ {
@@ -71,11 +70,10 @@ func (c *crew) allSteps() {
 	}
 }
 
-// pick is a replica by chance.
-// untilBack is the longest time that client-go waits before it opens a watch again. It waits the longer, the more often the watch was cut.
+// untilBack is the longest time that client-go waits before it reopens a watch. Its backoff grows with each cut of the watch.
 const untilBack = time.Minute
 
-// draws is a source of random numbers for another goroutine: a rand.Rand serves one goroutine only.
+// draws returns a source of random numbers for another goroutine, because a rand.Rand is not safe for concurrent use.
 func (c *crew) draws() *rand.Rand {
 	return rand.New(rand.NewPCG(c.Random.Uint64(), c.Random.Uint64()))
 }
@@ -86,7 +84,7 @@ func (c *crew) drop(gone *crewReplica) {
 	c.replicas = slices.DeleteFunc(c.replicas, func(r *crewReplica) bool { return r == gone })
 }
 
-// killOne kills a replica, and starts another one once the others have its shards.
+// killOne kills a replica, and starts another one once the others have taken over its shards.
 func (c *crew) killOne() {
 	c.calibrate()
 	victim := c.pick()
@@ -101,7 +99,7 @@ func (c *crew) killOne() {
 	c.launch()
 }
 
-// stopCleanly stops a replica, and starts another one once the others have its shards.
+// stopCleanly stops a replica, and starts another one once the others have taken over its shards.
 func (c *crew) stopCleanly() {
 	c.calibrate()
 	victim := c.pick()
@@ -115,7 +113,7 @@ func (c *crew) stopCleanly() {
 	c.launch()
 }
 
-// roll replaces all replicas, each new one before an old one or after it.
+// roll replaces all replicas. Each new one starts either before or after the old one stops.
 func (c *crew) roll() {
 	for _, old := range slices.Clone(c.replicas) {
 		if c.Random.IntN(2) == 0 {
@@ -149,8 +147,8 @@ func (c *crew) growAndShrink() {
 	}
 }
 
-// disturbThree stops one replica and cuts another one off, both for longer than their Leases last. Meanwhile it sets the clock of a third
-// one, and takes a shard by force.
+// disturbThree stops one replica and cuts off another one, both for longer than their Leases last. Meanwhile it changes the clock of a third one,
+// and takes a shard by force.
 func (c *crew) disturbThree() {
 	order := c.Random.Perm(len(c.replicas))
 	stopped, cutOff, mistaken := c.replicas[order[0]], c.replicas[order[1]], c.replicas[order[2]]
@@ -163,7 +161,7 @@ func (c *crew) disturbThree() {
 	)
 }
 
-// blackout cuts all replicas off at the same time, as if the API server were away.
+// blackout cuts off all replicas at the same time, as an outage of the API server would.
 func (c *crew) blackout() {
 	var parts []func()
 	for _, r := range c.replicas {
@@ -173,7 +171,7 @@ func (c *crew) blackout() {
 	c.InParallel(parts...)
 }
 
-// pastLease is somewhat longer than a Lease lasts.
+// pastLease returns a time somewhat longer than the lease duration.
 func (c *crew) pastLease(random *rand.Rand) time.Duration {
 	more := 3000
 	if c.Short {
@@ -189,13 +187,13 @@ func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
 	c.Run.Count(arena.SplitBrains, 1)
 	c.Logf("stopped %s for %v", r.name, length)
 	lab.Pause(c.Ctx, length)
-	c.poke() // what it finds when it goes on is its successor's to do
+	c.poke() // work that now belongs to the replica's successor
 	r.faults[len(r.faults)-1].to = time.Now()
 	c.Must(r.process.Signal(syscall.SIGCONT))
 	c.Logf("%s goes on", r.name)
 }
 
-// setClock makes the wall clock of a replica jump several times, ahead and back, and then right again.
+// setClock makes the wall clock of a replica jump several times, forward and back, and then corrects it.
 func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand) {
 	const jumps = 4
 	for range jumps {
@@ -221,8 +219,8 @@ func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand)
 	c.Logf("the clock of %s is right again", r.name)
 }
 
-// cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or they get
-// through, and their answers do not.
+// cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or requests get through
+// but their answers are lost.
 func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 	healed := make(chan struct{})
 	kinds := []struct {
@@ -254,7 +252,8 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 	c.Logf("%s is connected again", r.name)
 }
 
-// force overwrites the holder of a shard's Lease: with somebody who is not there, or with another replica, which does not know about it.
+// force overwrites the holder of a shard's Lease, either with an identity that does not exist or with another replica, which does not know about
+// it.
 func (c *crew) force() (lease string) {
 	part := shard.Shard{Index: c.Random.IntN(crewShards), Count: crewShards}
 	holder := "somebody-else"
@@ -268,7 +267,7 @@ func (c *crew) force() (lease string) {
 	return lease
 }
 
-// rob takes a shard by force, and waits until a replica has taken it back. The robber does not renew the Lease, so that it runs out.
+// rob takes a shard by force, and waits until a replica has taken it back. The Lease is not renewed, so it expires.
 func (c *crew) rob() {
 	c.calibrate()
 	robbed := time.Now()

@@ -21,24 +21,24 @@ import (
 )
 
 const (
-	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average, besides the usual variation of
-	// the heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
+	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average. heapNoise is the usual variation of the
+	// heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
 	mostPerEvent, heapNoise = 10, 128 << 10
 	// takeOver is how soon a standby must finish the work of a leader that was stopped.
 	takeOver = 20 * time.Second
-	// beatWriters is how many goroutines change pods at the same time.
+	// beatWriters is the number of goroutines that change pods concurrently.
 	beatWriters = 16
 )
 
-// standby lets a second controller see as many events as in days, while the first one leads. The second one keeps nothing but its caches,
-// and takes over at once when the leader is stopped.
+// standby lets a second controller see as many events as in days while the first one leads. The second one must keep nothing but its caches, and
+// must take over at once when the leader is stopped.
 func standby(a scene) {
 	least, most, length := 10000, 20000, time.Minute // fewer would be lost in the noise
 	if a.Short {
 		least, most, length = 3000, 6000, 15*time.Second
 	}
 	a.allowLeases()
-	// A long lease: the leader does not lose it on a busy machine, and releases it when it is stopped.
+	// With a long lease, the leader does not lose it on a busy machine. It releases the lease when it is stopped.
 	flags := append(a.leaseFlags(), "-leader-elect-lease-duration=1m", "-leader-elect-renew-deadline=50s")
 	a.Start(flags...)
 	leader := a.Process
@@ -49,7 +49,7 @@ func standby(a scene) {
 	a.Await("the second controller to be ready", func() (string, bool) { return second.Tail(3), ready() })
 	a.Create("web", 2, arena.OwnerOptions{})
 	a.awaitCalm()
-	// Nobody schedules these pods, so that events about them cost less.
+	// These pods are never scheduled, so events about them are cheaper.
 	a.Create("idle", 20, arena.OwnerOptions{Pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
 	a.Await("20 idle pods", func() (string, bool) { n := len(a.PodsOf("idle")); return fmt.Sprint(n), n >= 20 })
 
@@ -78,7 +78,7 @@ func standby(a scene) {
 	a.Judge()
 }
 
-// beat changes an owner's pods in a field that the controller reads: at least least times, and up to most times if there is time.
+// beat changes a field of an owner's pods that the controller reads: at least least times, and up to most times if there is time.
 func (a scene) beat(name string, least, most int, length time.Duration) int {
 	pods := a.PodsOf(name)
 	began := time.Now()
@@ -102,15 +102,14 @@ func (a scene) beat(name string, least, most int, length time.Duration) int {
 	return int(count.Load())
 }
 
-// heap is how much of a process' heap is in use: the minimum after a few garbage collections from now on, because each of them counts
-// requests under way as in use.
+// heap returns the live heap of a process: the minimum over several garbage collections, because each of them counts in-flight requests as live.
 func (a scene) heap(process *lab.Process) int64 {
 	a.awaitIdle(process)
 	const live, cycles, count = "go_gc_heap_live_bytes", "go_gc_cycles_total_gc_cycles_total", 8
 	began := a.metrics(process)[cycles] + 1 // the first collection may have begun before
 	least := math.Inf(1)
 	a.Await("some garbage collections", func() (string, bool) {
-		for range 20 { // the requests make garbage
+		for range 20 { // the requests create garbage
 			now := a.metrics(process)
 			if now[cycles] > began {
 				least = min(least, now[live])
@@ -130,9 +129,9 @@ func (a scene) heap(process *lab.Process) int64 {
 	return int64(least)
 }
 
-// awaitIdle waits until a process uses little CPU: nothing else tells whether a standby has handled all events.
+// awaitIdle waits until a process uses little CPU. There is no other way to see that a standby has handled all events.
 func (a scene) awaitIdle(process *lab.Process) {
-	const little = 20 * time.Millisecond // it reads the lease, too
+	const little = 20 * time.Millisecond // it also reads the lease
 	spent := func() time.Duration {
 		usage, err := process.Usage()
 		a.Must(err)
@@ -150,10 +149,10 @@ func (a scene) awaitIdle(process *lab.Process) {
 	})
 }
 
-// uncompressed asks for uncompressed answers: compressing one takes 700 kB of the heap to be measured.
+// uncompressed requests uncompressed answers: compressing one takes 700 kB of the heap that is measured.
 var uncompressed = http.Client{Transport: &http.Transport{DisableCompression: true}}
 
-// metrics are the metrics of a process without labels.
+// metrics returns the metrics of a process that have no labels.
 func (a scene) metrics(process *lab.Process) map[string]float64 {
 	response, err := uncompressed.Get("http://" + process.Metrics + "/metrics")
 	a.Must(err)

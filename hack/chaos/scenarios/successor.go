@@ -8,20 +8,20 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// successor is a second controller. As a kubelet does, it is started again after it has ended by itself: a leader that loses its Lease ends, and
-// on a machine that is busy it may lose it without a fault.
+// successor is a second controller. Like a kubelet, it restarts the controller when that ends on its own: a leader that loses its Lease ends, and
+// on a busy machine it may lose it without a fault.
 type successor struct {
 	current atomic.Pointer[lab.Process]
-	// away is for how long it could do nothing, in nanoseconds: it may be that much later.
+	// away is for how long the controller could do nothing, in nanoseconds. Its limits are longer by that much.
 	away    atomic.Int64
 	stopped chan struct{}
 	running sync.WaitGroup
 }
 
-// lostLease is the exit code of a controller that has lost its Lease. That of a panic is another one.
+// lostLease is the exit code of a controller that has lost its Lease. A panic has another exit code.
 const lostLease = 1
 
-// relaunchAfter is how long it takes until it is started again.
+// relaunchAfter is the delay before the controller is restarted.
 const relaunchAfter = time.Second
 
 // launchSuccessor starts a second controller, which runs until it is killed.
@@ -51,14 +51,14 @@ func (a scene) launchSuccessor(flags ...string) *successor {
 				a.Logf("the second controller cannot be started again: %v", err)
 				return
 			}
-			// Before it ended it had tried in vain to renew the Lease, which the next one cannot have before it has run out.
+			// Before it ended, the controller tried in vain to renew the Lease. The next one cannot acquire it before it has expired.
 			s.away.Add(int64(renewDeadline + relaunchAfter + leaseDuration))
 		}
 	})
 	return s
 }
 
-// tail is the end of its output.
+// tail returns the end of the controller's output.
 func (s *successor) tail() string { return s.current.Load().Tail(3) }
 
 func (s *successor) kill() {

@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// shortLived launches programs that end with the given codes, and then one that goes on.
+// shortLived launches programs that end with the given codes, and then one that keeps running.
 type shortLived struct {
 	arena.Contender
 	folder   string
@@ -31,7 +31,7 @@ func (s *shortLived) Launch(string, string, ...string) (*lab.Process, func() boo
 	return p, nil, err
 }
 
-// A successor is allowed the time of each lost Lease, and none for ending in another way.
+// A successor gets extra time for each lost Lease, and none if it ends in another way.
 func TestAway(t *testing.T) {
 	const each = renewDeadline + relaunchAfter + leaseDuration
 	tests := map[string]struct {
@@ -54,7 +54,7 @@ func TestAway(t *testing.T) {
 			for programs.launched.Load() < test.launched && lab.Pause(t.Context(), 10*time.Millisecond) {
 			}
 			if len(test.codes) == int(test.launched) {
-				// The last one has ended, and is not to be started again.
+				// The last one has ended, and must not be restarted.
 				ended := make(chan struct{})
 				go func() { s.running.Wait(); close(ended) }()
 				select {

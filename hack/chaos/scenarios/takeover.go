@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// takeoverAfterKill is how soon the shards of a killed replica must be at work again after their Leases have run out, and
-	// takeoverAfterStop after a replica was told to stop.
+	// takeoverAfterKill is how soon the shards of a killed replica must be served again after their Leases have expired. takeoverAfterStop is how
+	// soon after a replica was told to stop.
 	takeoverAfterKill = 5 * time.Second
 	takeoverAfterStop = time.Second
-	// noPause is how soon all other shards must react meanwhile.
+	// noPause is how soon all other shards must react in the meantime.
 	noPause = time.Second
-	// takeoverPatience is how long a shard is waited for.
+	// takeoverPatience is how long to wait for a shard.
 	takeoverPatience = 40 * time.Second
 )
 
-// canary is the PodManager that shows whether a shard is at work. The churn leaves it alone.
+// canary returns the name of the PodManager that shows whether a shard is served. The churn leaves it alone.
 func (c *crew) canary(index int) string {
 	for n := 0; ; n++ {
 		name := fmt.Sprint(arena.CanaryPrefix, n)
@@ -51,8 +51,8 @@ func (c *crew) poke() {
 	c.InParallel(parts...)
 }
 
-// awaitCanaries waits until each canary has the pods that it was last asked for. If a poke took back what nobody had begun to do, there would be
-// nothing to do but to write the status, which may come later.
+// awaitCanaries waits until each canary has the pods that were last requested. If a poke reverted a scale that no replica had begun to carry out,
+// only the status would have to be written, which may happen later.
 func (c *crew) awaitCanaries() {
 	began := time.Now()
 	for time.Since(began) < takeoverPatience && lab.Pause(c.Ctx, 50*time.Millisecond) {
@@ -72,8 +72,8 @@ func (c *crew) awaitCanaries() {
 	}
 }
 
-// reactions pokes all shards, and tells for each shard when its replica has first created or deleted a pod because of that, which the audit
-// log knows. A shard that nobody works on is missing.
+// reactions pokes all shards. For each shard it returns when its replica first created or deleted a pod in response, according to the audit log. A
+// shard that no replica serves is missing.
 func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 	reacted = map[int]time.Time{}
 	asked = time.Now()
@@ -101,8 +101,8 @@ func (c *crew) calibrate() {
 	c.times["no fault"] = append(c.times["no fault"], c.usual)
 }
 
-// awaitWork measures from since on when the shards that have lost their replica are at work again, which may take as long as limit. The
-// others must go on as if nothing had happened.
+// awaitWork measures when the shards that have lost their replica are served again. That may take up to limit after since. The other shards must
+// react as if nothing had happened.
 func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
 	asked, reacted := c.reactions()
 	if c.Ctx.Err() != nil {
@@ -127,10 +127,10 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 	}
 }
 
-// calmBefore is how long no replica may have been disturbed for a handover to count as an ordinary one.
+// calmBefore is how long no replica may have been disturbed for a handover to count as ordinary.
 const calmBefore = 10 * time.Second
 
-// judgeGaps checks that an ordinary handover takes no longer than one after a clean stop: after a release, somebody takes the shard.
+// judgeGaps checks that an ordinary handover takes no longer than one after a clean stop.
 func (c *crew) judgeGaps() {
 	for _, gap := range c.history.Gaps(c.Namespace + "-shard-") {
 		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
@@ -145,7 +145,7 @@ func (c *crew) judgeGaps() {
 	}
 }
 
-// longer is how much longer than on a machine that is not busy something may take. If the machine stood still, it is another takeover.
+// longer returns how much longer something may take than on an idle machine. If the machine stood still, that includes another takeover.
 func (c *crew) longer(from, to time.Time) time.Duration {
 	more := arena.Slack * max(c.usual, c.Run.Pulse.Slowest(from, to))
 	if c.stoodStill(from, to) {
@@ -154,13 +154,13 @@ func (c *crew) longer(from, to time.Time) time.Duration {
 	return more
 }
 
-// stoodStill tells whether the machine needed more time for a write than a request for a Lease may take: then replicas give up what they hold,
-// as when they are cut off.
+// stoodStill reports whether the machine needed more time for a write than a request for a Lease may take. In that case replicas give up their
+// shards, as when they are cut off.
 func (c *crew) stoodStill(from, to time.Time) bool {
 	return c.Run.Pulse.Slowest(from, to) > renewDeadline/2
 }
 
-// wasDisturbed tells whether something was done to a replica or a Lease within a time, or whether the machine stood still.
+// wasDisturbed reports whether a replica or a Lease was disturbed within a period, or the machine stood still.
 func (c *crew) wasDisturbed(from, to time.Time) bool {
 	if c.stoodStill(from, to) {
 		return true

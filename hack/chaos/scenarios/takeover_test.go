@@ -7,7 +7,7 @@ import (
 	"github.com/mycompany/podmanager/hack/chaos/arena"
 )
 
-// A takeover may take longer by what shards usually need, or by what a write took; and by another takeover only if the machine stood still.
+// The usual reaction time of shards, or the slowest write, extends a takeover's limit. Another takeover extends it only if the machine stood still.
 func TestLonger(t *testing.T) {
 	from := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	to := from.Add(20 * time.Second)
@@ -26,7 +26,8 @@ func TestLonger(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			beats := []arena.Beat{{From: from.Add(time.Second), To: from.Add(time.Second + test.write)}, {From: to, To: to.Add(time.Minute)}} // the last one is too late to count
+			// The last write is too late to count.
+			beats := []arena.Beat{{From: from.Add(time.Second), To: from.Add(time.Second + test.write)}, {From: to, To: to.Add(time.Minute)}}
 			c := &crew{scene: scene{&arena.Arena{Run: &arena.Run{Pulse: arena.NewPulse(beats...)}}}, usual: test.usual}
 			if got := c.longer(from, to); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)

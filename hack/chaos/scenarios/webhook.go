@@ -15,13 +15,13 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// conversionFaults are in the order in which they come. While the webhook hangs, the first write in v1 to an object that was once written in
-// v1alpha1 waits for 30 s, as artifacts/README.md says: so this comes before there is such an object.
+// conversionFaults are in the order in which they are injected. While the webhook hangs, the first write in v1 to an object that was once written
+// in v1alpha1 waits for 30 s, as artifacts/README.md explains. Therefore this fault comes before there is such an object.
 var conversionFaults = []lab.WebhookFault{lab.WebhookHangs, lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired}
 
-// conversionBreaks breaks the webhook that converts between the versions of the API, in one way after the other, while users churn and roll
-// out. Only those may notice who use v1alpha1: not users of v1, the controller, one that starts, the garbage collector, nor whoever deletes a
-// namespace.
+// conversionBreaks breaks the webhook that converts between the versions of the API, in one way after the other, while users churn and roll out.
+// Only clients that use v1alpha1 may notice. Users of v1, a running or starting controller, the garbage collector, and a client that deletes a
+// namespace must not.
 func conversionBreaks(a scene) {
 	conversion, err := a.Cluster.Convert(a.Ctx)
 	a.Must(err)
@@ -40,7 +40,7 @@ func conversionBreaks(a scene) {
 	a.Judge()
 }
 
-// whileConversion lets users churn while the conversion has a fault, and something else go on in an arena beside.
+// whileConversion lets users churn while the conversion has a fault, and runs goOnInV1 in the arena beside.
 func (a scene) whileConversion(fault lab.WebhookFault, conversion *lab.Conversion, beside scene) {
 	a.churnFor(time.Second, func(ctx context.Context) { <-ctx.Done() })
 	beside.Create("web", 3, arena.OwnerOptions{})
@@ -63,7 +63,7 @@ func (a scene) whileConversion(fault lab.WebhookFault, conversion *lab.Conversio
 	})
 }
 
-// touchInAlpha writes all PodManagers in v1alpha1, so that the API server compares both versions whenever they are written.
+// touchInAlpha writes all PodManagers in v1alpha1, so that the API server compares both versions in later writes.
 func (a scene) touchInAlpha() {
 	for name := range a.Wants() {
 		a.Insist(func() error {
@@ -74,7 +74,8 @@ func (a scene) touchInAlpha() {
 	}
 }
 
-// goOnInV1 starts a controller while nothing can be converted, rolls out, deletes an owner and then the namespace. A user of v1 looks on.
+// goOnInV1 starts a controller while nothing can be converted, rolls out, deletes an owner and then the namespace. Meanwhile a user reads and
+// writes in v1.
 func (a scene) goOnInV1(conversion *lab.Conversion) {
 	tryAlpha := func() error {
 		ctx, cancel := context.WithTimeout(a.Ctx, 3*time.Second)
@@ -116,7 +117,7 @@ func (a scene) settleSoon(when string) {
 // usersObject is the PodManager of useV1.
 const usersObject = "users"
 
-// useV1 reads and writes a PodManager until ctx is done. Each request must succeed, and soon.
+// useV1 reads and writes a PodManager until ctx is done. Each request must succeed quickly.
 func (a scene) useV1(ctx context.Context) {
 	const limit = 5 * time.Second
 	requests := 0
@@ -136,8 +137,8 @@ func (a scene) useV1(ctx context.Context) {
 	a.Remove(usersObject)
 }
 
-// deleteSpace deletes the namespace with what is in it, and expects it to be gone. That takes half a minute with a finalizer: so long the
-// namespace controller waits between two looks.
+// deleteSpace deletes the namespace with its content, and expects it to be gone. With a finalizer that takes half a minute, because the namespace
+// controller waits that long between two attempts.
 func (a scene) deleteSpace() {
 	for name := range a.Wants() {
 		a.Unset(name)
@@ -151,12 +152,12 @@ func (a scene) deleteSpace() {
 	a.Logf("the namespace is gone: %v, after %v", gone, time.Since(began).Round(time.Millisecond))
 }
 
-// webhookFaults are in the order in which they come.
+// webhookFaults are in the order in which they are injected.
 var webhookFaults = []lab.WebhookFault{lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired, lab.WebhookHangs}
 
-// webhookBreaks breaks the webhook that the API server asks about every PodManager, in one way after the other, while users churn and roll
-// out. The API server then takes PodManagers unasked. The controller must not notice, and finishes its work
-// meanwhile. Once the webhook is sound, it is asked again.
+// webhookBreaks breaks the webhook that validates every PodManager, in one way after the other, while users churn and roll out. The API server then
+// admits PodManagers without calling it. The controller must not notice, and must finish its work in the meantime. Once the webhook is sound, it
+// must be called again.
 func webhookBreaks(a scene) {
 	webhook, err := a.Cluster.Validate(a.Ctx, a.Namespace, a.Contender.Kubeconfig(), a.Namespace)
 	a.Must(err)

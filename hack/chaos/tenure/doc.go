@@ -1,12 +1,11 @@
-// Package tenure knows which replica held which shard's Lease when, and who wrote what, and judges invariant I6 by that: only the replica that
+// Package tenure knows which replica held which shard's Lease when, and which replica wrote what. It checks invariant I6: only the replica that
 // holds the Lease of a PodManager's shard writes to its objects.
 //
-// Start with Judge in ledger.go, and with mayWrite in tenure.go, which it asks about each write.
+// Start with Judge in ledger.go, and with mayWrite in tenure.go, which it calls for each write.
 //
-//	history.go  all versions of the Leases, from a watch, and what the harness itself does to Leases and clocks
-//	tenure.go   who held a Lease at a time, who took it, and when nobody held it
+//	history.go  all versions of the Leases, from a watch, and what the harness does to Leases and clocks
+//	tenure.go   which replica held or took a Lease at a time, and when no replica held it
 //	ledger.go   the writes of the replicas, from the audit log; Judge compares them with the history
 //
-// Replicas are started, disturbed and ended elsewhere: by the crew of hack/chaos/scenarios. How soon they must take over from each other is decided
-// there, too.
+// The crew of hack/chaos/scenarios starts, disturbs and ends replicas. It also decides how soon they must take over from each other.
 package tenure

@@ -15,28 +15,28 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// History has all versions of Leases, from a watch past all proxies. tenure.go answers questions about it.
+// History has all versions of Leases, from a watch without a proxy. tenure.go answers questions about it.
 type History struct {
 	mu       sync.Mutex
 	versions map[string][]leaseVersion
 	// forced are the versions that the harness has written in the name of a holder.
 	forced map[string]bool
-	// offsets are by how much the clocks of replicas were set wrong at some time.
+	// offsets are the clock errors that replicas have had at some time.
 	offsets []time.Duration
 	err     error
 }
 
-// leaseVersion is one version of a Lease. All replicas and the harness are on one machine, so that their clocks agree, unless the harness
-// has set one: its times are corrected.
+// leaseVersion is one version of a Lease. All replicas and the harness are on one machine, so their clocks agree unless the harness has changed
+// one. Its times are corrected for that.
 type leaseVersion struct {
 	version string
 	holder  string
-	// from is when the holder wrote this version: before the API server had it.
+	// from is when the holder wrote this version, which is before the API server got it.
 	from time.Time
-	// until is when it runs out.
+	// until is when it expires.
 	until    time.Time
 	acquired time.Time
-	// toldAcquired is what the Lease says about that.
+	// toldAcquired is the uncorrected acquire time in the Lease.
 	toldAcquired *metav1.MicroTime
 	isForced     bool
 }
@@ -55,7 +55,7 @@ func Follow(ctx context.Context, client coordinationclient.LeaseInterface) (*His
 	return h, nil
 }
 
-// follow takes up a watch that ends where it ended. The API server is not killed meanwhile, so that no version is missed.
+// follow resumes a watch where it ended. The API server is not killed in the meantime, so no version is missed.
 func (h *History) follow(ctx context.Context, client coordinationclient.LeaseInterface, version string) {
 	for ctx.Err() == nil {
 		w, err := client.Watch(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
@@ -83,7 +83,7 @@ func (h *History) fail(err error) {
 	h.err = err
 }
 
-// Err is why the history is incomplete, or nil.
+// Err returns why the history is incomplete, or nil.
 func (h *History) Err() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -99,8 +99,8 @@ func (h *History) add(lease *coordinationv1.Lease) {
 		from: h.trueTime(spec.RenewTime, now), acquired: h.trueTime(spec.AcquireTime, now), toldAcquired: spec.AcquireTime}
 	v.until = v.from.Add(time.Duration(ptr.Deref(spec.LeaseDurationSeconds, 0)) * time.Second)
 	known := h.versions[lease.Name]
-	// A candidate notes the time before it reads the Lease, which may be a moment before the last holder releases it. The API server has
-	// accepted the versions in this order.
+	// A candidate records the time before it reads the Lease, which may be a moment before the last holder releases it. The API server has accepted
+	// the versions in this order.
 	if len(known) > 0 {
 		last := known[len(known)-1]
 		if v.from.Before(last.from) {
@@ -113,15 +113,15 @@ func (h *History) add(lease *coordinationv1.Lease) {
 	h.versions[lease.Name] = append(known, v)
 }
 
-// ExpectOffset tells that the clock of a replica is wrong by this much from now on, for a while.
+// ExpectOffset records that the clock of a replica is off by this much from now on, for a while.
 func (h *History) ExpectOffset(offset time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.offsets = append(h.offsets, offset)
 }
 
-// trueTime corrects the time of a Lease that was written a moment ago: of the clocks that may have told it, it was the one that makes it the
-// most recent.
+// trueTime corrects the time in a Lease that was written a moment ago. Of the clocks that may have produced it, it assumes the one that makes the
+// time closest to now.
 func (h *History) trueTime(told *metav1.MicroTime, now time.Time) time.Time {
 	best := ptr.Deref(told, metav1.MicroTime{}).Time
 	for _, offset := range h.offsets {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// Ledger has the writes of replicas that share the work, from the audit log. Each replica has a token of its own.
+// Ledger has the writes of replicas that share the work, from the audit log. Each replica has a separate token.
 type Ledger struct {
 	log             *audit.Log
 	user, namespace string
@@ -22,20 +22,20 @@ type Ledger struct {
 	writes []audit.Request
 }
 
-// OpenLedger opens the audit log at its end. All replicas are this user, and work in this namespace.
+// OpenLedger opens the audit log at its end. All replicas use this user, and work in this namespace.
 func OpenLedger(file, user, namespace string) (*Ledger, error) {
 	log, err := audit.Open(file)
 	return &Ledger{log: log, user: user, namespace: namespace}, err
 }
 
-// Follow reads until ctx is done: the API server begins a new file now and then.
+// Follow reads until ctx is done, because the API server rotates the file from time to time.
 func (l *Ledger) Follow(ctx context.Context) {
 	for lab.Pause(ctx, 2*time.Second) {
-		_ = l.Read() // the last call tells
+		_ = l.Read() // the caller's last Read returns the error
 	}
 }
 
-// Read reads what was written since the last call.
+// Read reads the entries since the last call.
 func (l *Ledger) Read() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,7 +55,7 @@ func (l *Ledger) add(r audit.Request) {
 	}
 }
 
-// FirstOfPods is when the first create or delete of a pod of a PodManager after a time was received.
+// FirstOfPods returns when the API server received the first create or delete of a PodManager's pod after a time.
 func (l *Ledger) FirstOfPods(manager string, after time.Time) (at time.Time, found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *Ledger) FirstOfPods(manager string, after time.Time) (at time.Time, fou
 	return at, found
 }
 
-// managerOf is the PodManager that a write is about: the names of pods and revisions are its name, a dash, and an index or a hash.
+// managerOf returns the name of the PodManager that a write concerns. The names of pods and revisions are its name, a dash, and an index or a hash.
 func managerOf(r audit.Request) string {
 	if r.ObjectRef.Resource == "podmanagers" {
 		return r.ObjectRef.Name
@@ -76,7 +76,7 @@ func managerOf(r audit.Request) string {
 	return r.ObjectRef.Name[:max(0, strings.LastIndex(r.ObjectRef.Name, "-"))]
 }
 
-// boundOf is what a write that comes late can do at the most.
+// boundOf describes the maximum effect of a late write.
 func boundOf(r audit.Request) string {
 	switch {
 	case r.Verb == "create":
@@ -92,9 +92,9 @@ func boundOf(r audit.Request) string {
 	}
 }
 
-// Judge compares the writes with the history of the Leases: each has to come from the replica that held the shard when it was received, or when
-// it was sent: onTheWay is how long it may have been under way. holder is the replica of a token, as Leases call it; empty if it has told no
-// name. Judge returns how many writes it has judged.
+// Judge compares the writes with the history of the Leases. Each write has to come from the replica that held the shard when the write was received
+// or sent. onTheWay returns how long a write may have been in flight. holder returns the identity in Leases of the replica with this token; empty
+// if the identity is unknown. Judge returns the number of writes, and the violations.
 func (l *Ledger) Judge(history *History, name string, shards int, holder func(credential string) string, onTheWay func(received time.Time) time.Duration,
 	tell func(credential string, at time.Time) string) (int, []faults.Violation) {
 	l.mu.Lock()

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// forceNoticed is how soon a holder has to find out that somebody has overwritten its Lease: at its next renewal, on a busy machine.
+// forceNoticed is how soon a holder has to notice that another client has overwritten its Lease: at its next renewal, on a busy machine.
 const forceNoticed = 3 * time.Second
 
-// mayWrite tells whether a replica held a Lease at a time, and if not, why not.
+// mayWrite reports whether a replica held a Lease at a time, and if not, why not.
 //
-// It did from when it wrote that it holds the Lease until it wrote that it does not, another replica took it, or it ran out. Whoever
-// overwrites a Lease by force takes nothing, and the last holder cannot know before it next renews the Lease.
+// A replica holds a Lease from when it writes itself as the holder until it releases the Lease, another replica takes it, or it expires. A client
+// that overwrites a Lease by force does not hold it, and the last holder cannot know before its next renewal.
 func (h *History) mayWrite(lease, replica string, at time.Time) (why string, may bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var current leaseVersion
-	var forcedAt time.Time // if after the current version
+	var forcedAt time.Time // zero if not after the current version
 	for _, v := range h.versions[lease] {
 		switch {
 		case v.from.After(at):
@@ -43,7 +43,7 @@ func (h *History) mayWrite(lease, replica string, at time.Time) (why string, may
 	return "", true
 }
 
-// Handovers is how often replicas have taken Leases with this prefix.
+// Handovers returns how often replicas have taken Leases with this prefix.
 func (h *History) Handovers(prefix string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,20 +63,20 @@ func (h *History) Handovers(prefix string) int {
 	return count
 }
 
-// IsTakenSince tells whether a replica has taken a Lease after a time.
+// IsTakenSince reports whether a replica has taken a Lease after a time.
 func (h *History) IsTakenSince(lease string, since time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.versions[lease], func(v leaseVersion) bool { return v.holder != "" && !v.isForced && v.acquired.After(since) })
 }
 
-// Gap is a time in which nobody held a Lease, from its release on.
+// Gap is a period in which no replica held a Lease, starting with its release.
 type Gap struct {
 	Lease    string
 	From, To time.Time
 }
 
-// Gaps are the gaps of the Leases with this prefix that have ended.
+// Gaps returns the gaps of the Leases with this prefix that have ended.
 func (h *History) Gaps(prefix string) []Gap {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,7 +91,7 @@ func (h *History) Gaps(prefix string) []Gap {
 	return gaps
 }
 
-// Holders are who holds the Leases with this prefix, as far as the watch has come.
+// Holders returns the holders of the Leases with this prefix, as of the latest event of the watch.
 func (h *History) Holders(prefix string) map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,7 +104,7 @@ func (h *History) Holders(prefix string) map[string]string {
 	return holders
 }
 
-// Clock is a time as the messages here and the log of a run have it.
+// Clock formats a time as the messages here and the log of a run do.
 func Clock(at time.Time) string { return at.Local().Format("15:04:05.000") }
 
 func ago(now, then time.Time) time.Duration { return now.Sub(then).Round(time.Millisecond) }

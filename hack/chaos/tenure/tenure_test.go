@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// Who held a Lease at which time.
+// mayWrite finds which replica held a Lease at a time.
 func TestMayWrite(t *testing.T) {
 	began := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := func(second float64) time.Time { return began.Add(time.Duration(second * float64(time.Second))) }
@@ -21,9 +21,9 @@ func TestMayWrite(t *testing.T) {
 		holder            string
 		acquired, renewed float64
 	}{
-		{"a", 1, 1}, {"a", 1, 3}, // runs out at 9
+		{"a", 1, 1}, {"a", 1, 3}, // expires at 9
 		{"b", 10, 10}, {"thief", 11, 11}, {"c", 12, 12}, // the last two by force
-		{"c", 20, 20}, {"", 22, 22}, {"a", 21.9, 21.9}, // a has noted the time before c released the Lease
+		{"c", 20, 20}, {"", 22, 22}, {"a", 21.9, 21.9}, // a recorded the time before c released the Lease
 		{"", 24, 24}, {"b", 27, 27},
 	} {
 		h.add(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "s-shard-0", ResourceVersion: fmt.Sprint(i + 1)}, Spec: coordinationv1.LeaseSpec{

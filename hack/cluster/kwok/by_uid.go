@@ -1,4 +1,4 @@
-// Package controllers is an addition to the package of KWOK that plays pods: build.sh compiles it in.
+// Package controllers is an addition to the KWOK package that simulates pods. build.sh compiles it in.
 package controllers
 
 import (
@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// patchByUID makes a merge patch fail for a new pod of the same name.
+// patchByUID changes a merge patch so that it fails for a new pod of the same name.
 func patchByUID(patch []byte, uid string) []byte {
 	if fields, isMerge := bytes.CutPrefix(patch, []byte(`{"`)); isMerge {
 		return fmt.Appendf(nil, `{"metadata":{"uid":%q},"%s`, uid, fields)

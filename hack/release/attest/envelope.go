@@ -19,7 +19,7 @@ const (
 	bundleType  = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
-// bundle is Sigstore's frame around an envelope, for a key that users have from elsewhere.
+// bundle is Sigstore's format around an envelope, for a key that users get from elsewhere.
 type bundle struct {
 	MediaType string `json:"mediaType"`
 	Material  struct {
@@ -30,10 +30,10 @@ type bundle struct {
 	Envelope *dsse.Envelope `json:"dsseEnvelope"`
 }
 
-// verifyingKey is an SSH key for the library of DSSE.
+// verifyingKey adapts an SSH key to the DSSE library.
 type verifyingKey struct{ ssh.PublicKey }
 
-// KeyID is what ssh-keygen -l prints.
+// KeyID returns the same fingerprint as ssh-keygen -l.
 func (k verifyingKey) KeyID() (string, error) { return ssh.FingerprintSHA256(k.PublicKey), nil }
 
 func (k verifyingKey) Public() crypto.PublicKey {
@@ -44,7 +44,7 @@ func (k verifyingKey) Verify(_ context.Context, data, signature []byte) error {
 	return k.PublicKey.Verify(data, &ssh.Signature{Format: ssh.KeyAlgoED25519, Blob: signature})
 }
 
-// encodeBundle frames a statement and the key's signature of it.
+// encodeBundle returns a bundle with a statement and the key's signature of it.
 func encodeBundle(statement, signature []byte, key ssh.PublicKey) ([]byte, error) {
 	framed := bundle{MediaType: bundleType, Envelope: &dsse.Envelope{
 		PayloadType: payloadType, Payload: base64.StdEncoding.EncodeToString(statement),
@@ -63,7 +63,8 @@ func signStatement(statement []byte, signer ssh.Signer) ([]byte, error) {
 	return encodeBundle(statement, signature.Blob, signer.PublicKey())
 }
 
-// openBundle returns the statement in a bundle that the key has signed. What the signature does not cover must be as encodeBundle writes it.
+// openBundle returns the statement in a bundle that the key has signed. The parts that the signature does not cover must be as encodeBundle writes
+// them.
 func openBundle(data []byte, key ssh.PublicKey) ([]byte, error) {
 	var framed bundle
 	if err := json.Unmarshal(data, &framed); err != nil {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// principal is the name that allowed_signers has for the keys of releases: ssh-keygen -Y verify -I release.
+	// principal is the name of the release keys in allowed_signers: ssh-keygen -Y verify -I release.
 	principal = "release"
-	// namespace keeps a signature by the same key on anything else, such as a commit, from counting as that of a release.
+	// namespace ensures that a signature by the same key on anything else, such as a commit, does not count as the signature of a release.
 	namespace = "podmanager-release"
 )
 
-// openKey returns what signs: the private key in a file, or, if the file has a public key, the agent that holds the private one.
+// openKey returns a signer: the private key in a file or, if the file has a public key, the agent that holds the private key.
 func openKey(path string) (ssh.Signer, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func agentSigner(key ssh.PublicKey) (ssh.Signer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a public key signs through an agent, and SSH_AUTH_SOCK names none: %w", err)
 	}
-	signers, err := agent.NewClient(connection).Signers() // the connection serves until the program ends
+	signers, err := agent.NewClient(connection).Signers() // the connection stays open until the program ends
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func checkType(key ssh.PublicKey) error {
 	return nil
 }
 
-// readSigners reads the keys of releases from a file in the form of allowed_signers: principals, options, key. Lines for other principals or
-// namespaces do not count. Of the options only namespaces is known, and a line with another one is an error.
+// readSigners reads the release keys from a file in the format of allowed_signers: principals, options, key. Lines for other principals or
+// namespaces do not count. The only supported option is namespaces, and a line with another one is an error.
 func readSigners(path string) ([]ssh.PublicKey, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -111,12 +111,12 @@ func readSigners(path string) ([]ssh.PublicKey, error) {
 	return keys, nil
 }
 
-// signerLine is the line of allowed_signers for a key.
+// signerLine returns the line of allowed_signers for a key.
 func signerLine(key ssh.PublicKey) string {
 	return fmt.Sprintf("%s namespaces=%q %s", principal, namespace, bytes.TrimSpace(ssh.MarshalAuthorizedKey(key)))
 }
 
-// pemOf is a key in the form that cosign reads. OpenSSH writes no Ed25519 key in it.
+// pemOf returns a key in the format that cosign reads. OpenSSH cannot write an Ed25519 key in this format.
 func pemOf(key ssh.PublicKey) ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(key.(ssh.CryptoPublicKey).CryptoPublicKey())
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), err

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/ssh/agent"
 )
 
-// otherNamespace signs the checksums as ssh-keygen -Y sign -n file would.
+// otherNamespace signs the checksums like ssh-keygen -Y sign -n file.
 func otherNamespace(signer ssh.Signer) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		signature, err := sshsig.Sign(strings.NewReader(read(t, folder, sumsFile)), signer, sshsig.HashSHA512, "file")
@@ -64,7 +64,7 @@ func TestReadSigners(t *testing.T) {
 	}
 }
 
-// writeKey is the file of a key of tests.
+// writeKey returns the path of a file with a test key.
 func writeKey(t *testing.T, seed byte) string {
 	t.Helper()
 	block, err := ssh.MarshalPrivateKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{seed}, ed25519.SeedSize)), "")
@@ -115,7 +115,7 @@ func TestOpenKey(t *testing.T) {
 	}
 }
 
-// serveAgent has an agent with one key until the test ends.
+// serveAgent runs an agent with one key until the test ends.
 func serveAgent(t *testing.T, key ed25519.PrivateKey) {
 	t.Helper()
 	keys := agent.NewKeyring()

@@ -19,20 +19,20 @@ import (
 const (
 	source        = "https://github.com/mycompany/podmanager"
 	predicateType = "https://slsa.dev/provenance/v1"
-	// buildType: make release VERSION=version IMG=image:version, in a clean clone of the commit.
+	// buildType means: make release VERSION=version IMG=image:version, in a clean clone of the commit.
 	buildType = source + "/hack/release/v1"
-	// builderID is a maintainer's own machine. What makes its word worth something is that others can build the same bytes.
+	// builderID is a maintainer's machine. Its claim can be trusted because others can build the same bytes.
 	builderID = source + "/hack/release/maintainer"
-	// goURI is what the SBOMs call the compiler and the standard library that comes with it, too.
+	// goURI is how the SBOMs identify the compiler and its standard library.
 	goURI = "pkg:golang/stdlib@"
 )
 
-// build is what the provenance tells of a release beside its files.
+// build is what the provenance says about a release, besides its files.
 type build struct {
 	version, commit, image, digest, goVersion string
 }
 
-// statement says that these files and this image were built so. Its bytes depend on nothing else.
+// statement states how these files and this image were built. Its bytes depend on nothing else.
 func (b build) statement(sums map[string]string) ([]byte, error) {
 	digest, ok := strings.CutPrefix(b.digest, "sha256:")
 	if !ok {
@@ -78,7 +78,7 @@ func (b build) statement(sums map[string]string) ([]byte, error) {
 	return plainJSON(statement)
 }
 
-// plainJSON is a message without the spaces that protojson puts in to keep its users from relying on its bytes.
+// plainJSON returns a message without the spaces that protojson inserts to prevent its users from relying on the exact bytes.
 func plainJSON(message proto.Message) ([]byte, error) {
 	text, err := protojson.Marshal(message)
 	if err != nil {
@@ -89,8 +89,8 @@ func plainJSON(message proto.Message) ([]byte, error) {
 	return plain.Bytes(), err
 }
 
-// checkStatement fails unless a statement is the provenance of these files, and returns what it tells of their build. A statement follows from
-// that and from the checksums, so it is made again, and must have the same bytes.
+// checkStatement fails unless a statement is the provenance of these files. It returns what the statement says about their build. A statement is
+// determined by that and by the checksums, so it is generated again, and must have the same bytes.
 func checkStatement(text []byte, sums map[string]string) (build, error) {
 	var told struct {
 		Subject   []struct{ Digest map[string]string }

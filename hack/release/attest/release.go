@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// sign writes signature and provenance into the folder, whose files must be those of its checksums: it signs nothing else.
+// sign writes the signature and the provenance to the folder. It fails if the files of the folder do not match its checksums.
 func sign(folder string, signer ssh.Signer, about build) error {
 	data, err := os.ReadFile(filepath.Join(folder, sumsFile))
 	if err != nil {
@@ -41,8 +41,8 @@ func sign(folder string, signer ssh.Signer, about build) error {
 	return os.WriteFile(filepath.Join(folder, provenanceFile), provenance, 0o644)
 }
 
-// verify fails unless a trusted key has signed the checksums, the files are those, and the same key says how they were built. It returns what
-// the key says, and the key.
+// verify fails unless a trusted key has signed the checksums, the files match them, and the same key has signed how they were built. It returns the
+// signed build, and the key.
 func verify(folder string, trusted []ssh.PublicKey) (build, ssh.PublicKey, error) {
 	content := map[string][]byte{}
 	for _, name := range []string{sumsFile, signatureFile, provenanceFile} {
@@ -87,7 +87,7 @@ func checkInstall(folder string, about build) error {
 	return nil
 }
 
-// report verifies, and tells what was verified.
+// report verifies a release, and prints what was verified.
 func report(out io.Writer, folder string, trusted []ssh.PublicKey) error {
 	about, key, err := verify(folder, trusted)
 	if err != nil {

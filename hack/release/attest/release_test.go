@@ -19,7 +19,7 @@ var testBuild = build{
 	digest: "sha256:" + strings.Repeat("ab", 32), goVersion: "go1.26.8",
 }
 
-// testKey is a key of tests. The same seed gives the same key.
+// testKey returns a test key. The same seed returns the same key.
 func testKey(t *testing.T, seed byte) ssh.Signer {
 	t.Helper()
 	signer, err := ssh.NewSignerFromKey(ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(seed), ed25519.SeedSize))))
@@ -47,7 +47,7 @@ func read(t *testing.T, folder, name string) string {
 	return string(data)
 }
 
-// unsigned is a folder with the files of a small release and their checksums.
+// unsigned returns a folder with the files of a small release and their checksums.
 func unsigned(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -74,7 +74,7 @@ func signed(t *testing.T, signer ssh.Signer, about build) string {
 func TestVerify(t *testing.T) {
 	signer := testKey(t, 'a')
 	folder := signed(t, signer, testBuild)
-	if err := os.Mkdir(filepath.Join(folder, "bundle"), 0o755); err != nil { // that for OLM
+	if err := os.Mkdir(filepath.Join(folder, "bundle"), 0o755); err != nil { // the bundle for OLM
 		t.Fatal(err)
 	}
 	about, key, err := verify(folder, []ssh.PublicKey{testKey(t, 'b').PublicKey(), signer.PublicKey()})
@@ -89,7 +89,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestAnyByte: no byte of any file can be another one.
+// TestAnyByte checks that changing any byte of any file is detected.
 func TestAnyByte(t *testing.T) {
 	signer := testKey(t, 'a')
 	folder := signed(t, signer, testBuild)
@@ -102,7 +102,7 @@ func TestAnyByte(t *testing.T) {
 		for i := range before {
 			changed := []byte(before)
 			if changed[i] ^= 1; unicode.IsLetter(rune(before[i])) {
-				changed[i] = before[i] ^ 0x20 // upper case for lower case, which JSON's reader does not tell apart in keys
+				changed[i] = before[i] ^ 0x20 // swaps upper and lower case, which the JSON decoder ignores in keys
 			}
 			write(t, folder, entry.Name(), string(changed))
 			if _, _, err := verify(folder, []ssh.PublicKey{signer.PublicKey()}); err == nil {
@@ -161,7 +161,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// changedSums is a folder with other files that the key has signed, and the provenance of those before.
+// changedSums changes a file and signs the new checksums, but keeps the old provenance.
 func changedSums(signer ssh.Signer) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		provenance := read(t, folder, provenanceFile)
@@ -175,7 +175,7 @@ func changedSums(signer ssh.Signer) func(*testing.T, string) {
 	}
 }
 
-// TestSignsOnlyWhatIsThere: a folder whose files are not those of its checksums is not signed.
+// TestSignsOnlyWhatIsThere checks that a folder whose files do not match its checksums is not signed.
 func TestSignsOnlyWhatIsThere(t *testing.T) {
 	folder := unsigned(t)
 	write(t, folder, "install.yaml", "kind: Pod\n")
@@ -187,7 +187,7 @@ func TestSignsOnlyWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestStatement: what others read in it is there, in the words of in-toto and SLSA.
+// TestStatement checks that the statement has what other tools read, in the terms of in-toto and SLSA.
 func TestStatement(t *testing.T) {
 	text, err := testBuild.statement(map[string]string{"install.yaml": strings.Repeat("ef", 32)})
 	if err != nil {
@@ -216,7 +216,7 @@ func TestStatement(t *testing.T) {
 	}
 }
 
-// TestBundle: the form is the one that cosign reads.
+// TestBundle checks that the format is the one that cosign reads.
 func TestBundle(t *testing.T) {
 	signer := testKey(t, 'a')
 	var got struct {

@@ -19,7 +19,7 @@ const (
 	provenanceFile = "provenance.sigstore.json"
 )
 
-// parseSums reads what sha256sum writes: checksums by the names of their files.
+// parseSums parses the output of sha256sum, and returns the checksums by file name.
 func parseSums(data []byte) (map[string]string, error) {
 	sums := map[string]string{}
 	for line := range strings.Lines(string(data)) {
@@ -32,7 +32,7 @@ func parseSums(data []byte) (map[string]string, error) {
 	return sums, nil
 }
 
-// checkFiles fails unless the files of the folder are those of the checksums, and nothing but those and what belongs to them.
+// checkFiles fails unless the files of the folder match the checksums, and there are no others besides checksums, signature and provenance.
 func checkFiles(folder string, sums map[string]string) error {
 	for name, want := range sums {
 		data, err := os.ReadFile(filepath.Join(folder, name))
@@ -49,7 +49,7 @@ func checkFiles(folder string, sums map[string]string) error {
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		// A folder there is the bundle for OLM, which goes another way.
+		// The only folder is the bundle for OLM, which is distributed separately.
 		if sums[name] == "" && !entry.IsDir() && name != sumsFile && name != signatureFile && name != provenanceFile {
 			return fmt.Errorf("%s is not in %s", name, sumsFile)
 		}
@@ -65,7 +65,7 @@ func signSums(sums []byte, signer ssh.Signer) ([]byte, error) {
 	return sshsig.Armor(signature), nil
 }
 
-// verifySums returns the trusted key by which the checksums are signed.
+// verifySums returns the trusted key that has signed the checksums.
 func verifySums(sums, armored []byte, trusted []ssh.PublicKey) (ssh.PublicKey, error) {
 	signature, err := sshsig.Unarmor(armored)
 	if err != nil {

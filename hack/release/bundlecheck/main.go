@@ -1,9 +1,9 @@
-// Command bundlecheck has the validators of the Operator Framework judge a bundle for OLM: those of every bundle, and those of OperatorHub.
+// Command bundlecheck runs the validators of the Operator Framework on a bundle for OLM: those for every bundle, and those of OperatorHub.
 //
 //	"$(hack/tool.sh bundlecheck)" .release/bundle
 //
-// It fails if there is an error, or a warning that is not known to be wrong. operator-verify, the program of the Operator Framework, runs
-// fewer of them and ends well whatever they say.
+// It fails if there is an error, or a warning that is not known to be wrong. operator-verify, the program of the Operator Framework, runs fewer
+// validators and always exits successfully.
 package main
 
 import (
@@ -19,9 +19,9 @@ import (
 	"github.com/operator-framework/api/pkg/validation/errors"
 )
 
-// wrong are parts of warnings that are not true of our bundle.
+// wrong has parts of warnings that do not apply to our bundle.
 var wrong = []string{
-	// A rule names no versions. The validator takes any for events.k8s.io/v1beta1, which is gone; the controller writes v1.
+	// A rule names no versions. The validator assumes events.k8s.io/v1beta1, which was removed; the controller writes v1.
 	"deprecated and removed in v1.25. More info: https://kubernetes.io/docs/reference/using-api/deprecation-guide/#v1-25. Migrate the API(s) for events: ",
 }
 
@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(folder string, out io.Writer) error {
-	folder, err := filepath.Abs(folder) // the loader would pass by a hidden folder, which . is to it
+	folder, err := filepath.Abs(folder) // the loader would skip a hidden folder, and it treats . as one
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func run(folder string, out io.Writer) error {
 	return nil
 }
 
-// findings are the errors, and the warnings that are not wrong.
+// findings returns the errors, and the warnings that are not known to be wrong.
 func findings(result errors.ManifestResult) []errors.Error {
 	found := slices.Clone(result.Errors)
 	for _, warning := range result.Warnings {

@@ -18,16 +18,16 @@ import (
 
 // The differences that are allowed.
 var (
-	// addedLabels are what a chart labels its objects with, beside the manifests' labels. This is about the objects' own labels:
-	// selectors and the labels of pods are the same.
+	// addedLabels are labels that the chart adds to its objects, besides the manifests' labels. This applies only to the objects' own labels:
+	// selectors and pod labels must be the same.
 	addedLabels = []string{"helm.sh/chart", "app.kubernetes.io/managed-by", "app.kubernetes.io/version", "app.kubernetes.io/instance", "app.kubernetes.io/name"}
 	// addedAnnotations are for Helm only.
 	addedAnnotations = []string{"helm.sh/resource-policy"}
-	// notInChart is the namespace, which helm install --create-namespace makes.
+	// notInChart has the namespace, which helm install --create-namespace creates.
 	notInChart = []string{"Namespace podmanager-system"}
 )
 
-// objects are Kubernetes objects by kind, namespace and name.
+// objects has Kubernetes objects by kind, namespace and name.
 type objects map[string]unstructured.Unstructured
 
 func readObjects(data []byte) (objects, error) {
@@ -45,7 +45,7 @@ func readObjects(data []byte) (objects, error) {
 			return nil, err
 		}
 		if len(object.Object) == 0 {
-			continue // only comments
+			continue // the document has only comments
 		}
 		name := object.GetKind() + " " + object.GetName()
 		if object.GetNamespace() != "" {
@@ -58,7 +58,7 @@ func readObjects(data []byte) (objects, error) {
 	}
 }
 
-// differences are what the chart has otherwise than the manifests, and may not.
+// differences returns the differences between the chart and the manifests that are not allowed.
 func differences(manifests, chart objects) []string {
 	var found []string
 	for _, name := range slices.Sorted(maps.Keys(manifests)) {
@@ -81,7 +81,7 @@ func differences(manifests, chart objects) []string {
 	return found
 }
 
-// withoutAdded takes away what Helm adds, unless the manifest has it, too.
+// withoutAdded removes what Helm adds, unless the manifest has it, too.
 func withoutAdded(object *unstructured.Unstructured, manifest unstructured.Unstructured) {
 	strip := func(values, wanted map[string]string, added []string) map[string]string {
 		for _, key := range added {
@@ -90,7 +90,7 @@ func withoutAdded(object *unstructured.Unstructured, manifest unstructured.Unstr
 			}
 		}
 		if len(values) == 0 {
-			return nil // the setters remove the field then
+			return nil // then the setters remove the field
 		}
 		return values
 	}

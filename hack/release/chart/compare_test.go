@@ -25,7 +25,7 @@ spec:
 func TestDifferences(t *testing.T) {
 	const deployment = "Deployment b/a"
 	tests := map[string]struct {
-		change []string // pairs of old and new
+		change []string // pairs of old and new text
 		want   []string
 	}{
 		"the same":           {},

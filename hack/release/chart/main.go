@@ -1,8 +1,8 @@
-// Command chart keeps artifacts/chart and the manifests in artifacts together. The manifests are the truth.
+// Command chart keeps artifacts/chart and the manifests in artifacts consistent. The manifests are the source of truth.
 //
 //	chart generate                     writes what the chart takes from elsewhere: the CRD, its version v1alpha1, alerts, dashboard, and
 //	                                   the table of values in its README
-//	chart compare MANIFESTS RENDERED   fails if the rendered chart has other objects than the manifests, but for what Helm adds
+//	chart compare MANIFESTS RENDERED   fails if the objects of the rendered chart differ from the manifests, except for what Helm adds
 //
 // make generate and make verify run it, from the root of the project.
 package main
@@ -21,7 +21,7 @@ const (
 	readmeFile = "artifacts/chart/README.md"
 )
 
-// copies are the files that the chart has as they are, because a chart can only read what it contains: from where, by where to.
+// copies has the files that the chart contains unchanged, because a chart can only read its own files. It maps the copy to the original.
 var copies = map[string]string{
 	"artifacts/chart/files/crd.yaml":       "artifacts/crd.yaml",
 	"artifacts/chart/files/alerts.yaml":    "artifacts/monitoring/alerts.yaml",
@@ -73,7 +73,7 @@ func generate() error {
 	return os.WriteFile(readmeFile, []byte(updated), 0o644)
 }
 
-// generateAlpha writes the version of the CRD that is served with webhooks only. Without a patch there is none.
+// generateAlpha writes the version of the CRD that is served only with webhooks. Without a patch there is none.
 func generateAlpha() error {
 	patch, err := os.ReadFile(patchFile)
 	if errors.Is(err, os.ErrNotExist) {

@@ -9,19 +9,19 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// The table is between these lines of the README.
+// These lines of the README delimit the table.
 const (
 	tableBegin = "<!-- The table is made from values.yaml by make generate. -->\n"
 	tableEnd   = "<!-- End of the table. -->\n"
 )
 
-// keyLine is a key of a mapping in block style: indentation, key and value, which is empty if another mapping or a list follows.
+// keyLine matches a key of a mapping in block style: indentation, key and value, which is empty if another mapping or a list follows.
 var keyLine = regexp.MustCompile(`^( *)([A-Za-z]\w*): *([^#\n]*)`)
 
 // value is a row of the table.
 type value struct{ path, fallback, meaning string }
 
-// withTable is the README with the table of these values.
+// withTable returns the README with the table of these values.
 func withTable(readme string, values []byte) (string, error) {
 	before, rest, found := strings.Cut(readme, tableBegin)
 	_, after, foundEnd := strings.Cut(rest, tableEnd)
@@ -39,8 +39,8 @@ func withTable(readme string, values []byte) (string, error) {
 	return before + tableBegin + table + tableEnd + after, nil
 }
 
-// readValues reads the values that have a comment above them. A comment above a mapping is about all of it; without one, each key has
-// its own. A value without a comment is an error.
+// readValues reads the values that have a comment above them. A comment above a mapping covers all of it; without one, each key needs its own. A
+// value without a comment is an error.
 func readValues(data []byte) ([]value, error) {
 	var tree map[string]any
 	if err := yaml.Unmarshal(data, &tree); err != nil {
@@ -48,7 +48,7 @@ func readValues(data []byte) ([]value, error) {
 	}
 	var rows []value
 	var path []string
-	comment, whole := "", -1 // whole is the depth of a mapping that has its row, or -1
+	comment, whole := "", -1 // whole is the depth of a mapping that has its own row, or -1
 	for line := range strings.Lines(string(data)) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "# "); ok {
 			comment = strings.TrimSpace(comment + " " + text)

@@ -44,7 +44,7 @@ seven:
 	}
 }
 
-// What make generate writes is what is there.
+// The generated files are up to date.
 func TestGenerated(t *testing.T) {
 	t.Chdir("../../..")
 	readme, table := read(t, readmeFile), read(t, valuesFile)
@@ -83,7 +83,7 @@ func TestAddedVersion(t *testing.T) {
 	}
 }
 
-// The schema knows every value and nothing else, and refuses what it does not know, wherever the chart decides what there is.
+// The schema covers every value and nothing else. It rejects unknown keys wherever the chart defines the keys.
 func TestSchema(t *testing.T) {
 	t.Chdir("../../..")
 	var values map[string]any
@@ -105,11 +105,11 @@ func TestSchema(t *testing.T) {
 	checkSchema(t, "", values, schema, known)
 }
 
-// ofKubernetes are mappings whose keys Kubernetes or the user decides.
+// ofKubernetes are mappings whose keys are defined by Kubernetes or the user.
 var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
 	"metrics.prometheusRule.labels", "metrics.prometheusRule.annotations", "metrics.dashboard.labels", "metrics.dashboard.annotations"}
 
-// checkSchema checks the values below a path. A schema that only refers to another has that of known, the schemas at the top.
+// checkSchema checks the values below a path. If a schema only refers to another one, that is looked up in known, the top-level schemas.
 func checkSchema(t *testing.T, path string, values, schema, known map[string]any) {
 	t.Helper()
 	if reference, ok := schema["$ref"].(string); ok {
@@ -120,7 +120,7 @@ func checkSchema(t *testing.T, path string, values, schema, known map[string]any
 		t.Errorf("%q may have unknown values", path)
 	}
 	for name := range properties {
-		// A user may leave out resources.limits and the like, and so may values.yaml.
+		// Users may omit resources.limits and similar fields, and so may values.yaml.
 		if _, ok := values[name]; !ok && !strings.Contains(path, ".resources") {
 			t.Errorf("the schema has %s.%s, which values.yaml has not", path, name)
 		}

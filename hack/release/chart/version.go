@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// The operation of the patch that adds a version to the CRD begins so, and ends where the next one begins.
+// versionBegin begins the operation of the patch that adds a version to the CRD. The operation ends where the next one begins, at nextBegin.
 const (
 	versionBegin = "- op: add\n  path: /spec/versions/-\n  value:\n"
 	nextBegin    = "\n- op: "
 )
 
-// addedVersion is the version that a JSON patch of the CRD adds, as the last lines of the CRD. It is moved as text: Helm reads and writes all
-// numbers as floating point, and would write some in a form that is no integer to the API server.
+// addedVersion returns the version that a JSON patch adds to the CRD, formatted as the last lines of the CRD. It is copied as text, because Helm
+// reads and writes all numbers as floating point, and would write some in a form that the API server does not accept as an integer.
 func addedVersion(patch string) (string, error) {
 	_, version, found := strings.Cut(patch, versionBegin)
 	version, _, _ = strings.Cut(version, nextBegin)

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// mostItems is how many objects a list may have, and mostTexts how many strings or numbers: far more than a pod needs, and far less than
-	// what fits into an object.
+	// mostItems is the maximum number of objects in a list, and mostTexts the maximum number of strings or numbers. Both are far more than a pod
+	// needs, and far less than fits into an object.
 	mostItems = 1000
 	mostTexts = 10_000
-	// mostInt64 is the largest number that both an int64 and a float64 have: the API server compares as float64.
+	// mostInt64 is the largest number that both an int64 and a float64 can represent, because the API server compares as float64.
 	mostInt64 = 1<<63 - 1024
 )
 
-// quantityPattern admits the quantities that Go can parse, except for those that would take long.
+// quantityPattern accepts the quantities that Go can parse, except for those that take long to parse.
 var quantityPattern = fmt.Sprintf(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,%d})?$`, bounds.ExponentDigits)
 
-// timePattern admits the times that Go can parse. The API server takes others, too, for a date-time.
+// timePattern accepts the times that Go can parse. The API server also accepts others as date-time.
 const timePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$`
 
-// bound makes a schema refuse what Go cannot decode, or only at a high price. Types of Kubernetes have no markers for that.
+// bound makes a schema reject what Go cannot decode, or only at a high cost. Kubernetes types have no markers for that.
 func bound(node any) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -53,7 +53,7 @@ func boundValue(schema map[string]any) {
 	}
 }
 
-// within bounds a number, unless a marker says more about it.
+// within limits a number, unless a marker already does.
 func within(schema map[string]any, most int64) {
 	if _, isSet := schema["minimum"]; !isSet {
 		schema["minimum"] = -most - 1
@@ -63,7 +63,7 @@ func within(schema map[string]any, most int64) {
 	}
 }
 
-// shorten bounds the lists and maps of a template.
+// shorten limits the lists and maps of a template.
 func shorten(node any) {
 	schema, _ := node.(map[string]any)
 	switch schema["type"] {

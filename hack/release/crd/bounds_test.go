@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
-// installed is the schema of the CRD.
+// installed returns the schema of the CRD.
 func installed(t testing.TB) map[string]any {
 	t.Helper()
 	data, err := os.ReadFile("../../../artifacts/crd.yaml")
@@ -34,7 +34,7 @@ func installed(t testing.TB) map[string]any {
 	return schema
 }
 
-// Whatever the schema admits, the controller can decode.
+// The controller can decode whatever the schema admits.
 func FuzzAdmittedIsDecoded(f *testing.F) {
 	schema := installed(f)
 	for seed := range uint64(200) {
@@ -58,7 +58,7 @@ func FuzzAdmittedIsDecoded(f *testing.F) {
 	})
 }
 
-// generator makes values that a schema admits, as extreme as it lets them be.
+// generator generates values that a schema admits, as extreme as possible.
 type generator struct{ *rand.Rand }
 
 func (g generator) value(node any) any {
@@ -104,7 +104,7 @@ func (g generator) object(schema map[string]any) map[string]any {
 	return object
 }
 
-// number is one of both ends, or small.
+// number returns one of the two limits, or a small number.
 func (g generator) number(schema map[string]any) any {
 	least, hasLeast := schema["minimum"].(float64)
 	most, hasMost := schema["maximum"].(float64)
@@ -133,7 +133,7 @@ func (g generator) text(schema map[string]any) string {
 	return text
 }
 
-// matching is a text that an expression matches. What may be repeated for ever is repeated up to ten times.
+// matching returns a text that an expression matches. An unlimited repetition is repeated up to ten times.
 func (g generator) matching(e *syntax.Regexp) string {
 	var text strings.Builder
 	repeat := func(least, most int) {
@@ -165,7 +165,7 @@ func (g generator) matching(e *syntax.Regexp) string {
 	return text.String()
 }
 
-// Every quantity of the schema is bounded, and every list and map of the template.
+// Every quantity of the schema is limited, and so is every list and map of the template.
 func TestBounds(t *testing.T) {
 	quantities, lists := 0, 0
 	each(installed(t), "", func(path string, schema map[string]any) {

@@ -1,14 +1,14 @@
-// Command trimcrd reads a CRD on stdin and writes the CRD to install. The pod template is a type of Kubernetes, which no marker in
-// pkg/apis reaches. Inside it, trimcrd
+// Command trimcrd reads a CRD on stdin and writes the CRD to install. The pod template is a Kubernetes type, which no marker in pkg/apis reaches.
+// Inside it, trimcrd
 //
 //   - drops the descriptions. With them the CRD is larger than the annotation in which `kubectl apply` keeps the last
 //     applied object, and the plain `kubectl apply -f artifacts/crd.yaml` would fail. The Kubernetes documentation has the
 //     descriptions.
-//   - adds the rules for templates, each at its field. CEL rules at the template could say the same, but the API server
-//     evaluates them with every write, also of a status, and reading the pod template is the expensive part.
-//   - bounds numbers, quantities, lists and maps, so that whatever the schema admits can be decoded, and at a price.
+//   - adds the rules for templates, each at its field. CEL rules at the template could do the same, but the API server
+//     evaluates them with every write, even of a status, and reading the pod template is the expensive part.
+//   - limits numbers, quantities, lists and maps, so that whatever the schema admits can be decoded, at a limited cost.
 //
-// With -patch VERSION it writes what artifacts/webhook adds to that CRD: the version, and the webhook that converts it.
+// With -patch VERSION, it writes what artifacts/webhook adds to that CRD: the version, and the webhook that converts it.
 package main
 
 import (
@@ -63,7 +63,7 @@ func run(in io.Reader, out io.Writer, write func(crd map[string]any) (any, error
 	return err
 }
 
-// trimmed is the CRD to install.
+// trimmed returns the CRD to install.
 func trimmed(crd map[string]any) (any, error) {
 	versions := versionsOf(crd)
 	if len(versions) == 0 {
@@ -91,7 +91,7 @@ func versionsOf(crd map[string]any) []any {
 	return versions
 }
 
-// demand makes the schema refuse templates that a PodManager cannot use.
+// demand makes the schema reject templates that a PodManager cannot use.
 func demand(template map[string]any) error {
 	containers, errContainers := descend(template, []string{"properties", "spec", "properties", "containers"})
 	restartPolicy, errRestart := descend(template, []string{"properties", "spec", "properties", "restartPolicy"})

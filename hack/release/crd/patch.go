@@ -6,8 +6,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/webhook/conversion"
 )
 
-// patch is a JSON patch for the CRD that adds a version, and the webhook that converts it. It has no caBundle: whoever makes the certificate
-// fills it in, and what a manifest does not say, kubectl apply leaves alone.
+// patch returns a JSON patch for the CRD that adds a version, and the webhook that converts it. It has no caBundle: the creator of the certificate
+// fills it in, and kubectl apply does not change fields that a manifest does not have.
 func patch(crd map[string]any, name string) (any, error) {
 	for _, each := range versionsOf(crd) {
 		version, _ := each.(map[string]any)

@@ -12,7 +12,7 @@ const (
 	letterWidth           = 6.2
 )
 
-// chart is the drawing of time series: where the axes are, and what they stand for.
+// chart is the drawing area of time series: the position of the axes, and their scale.
 type chart struct {
 	area box
 	most float64
@@ -39,7 +39,7 @@ func drawChart(c *canvas, panel panelData, place box) {
 	}
 	drawing := chart{area: area, most: niceMaximum(maximum(layers)), count: int(panel.ended.Sub(panel.began)/step) + 1}
 	drawAxes(c, drawing, panel)
-	// The highest of a stack first, so that those below cover it.
+	// Draw the highest layer of a stack first, so that the lower ones cover it.
 	for i := len(layers) - 1; i >= 0; i-- {
 		colour := palette[i%len(palette)]
 		switch {
@@ -73,7 +73,7 @@ func maximum(all []series) float64 {
 	return most
 }
 
-// stacked are the series with all those before them below them.
+// stacked returns the series stacked on top of each other.
 func stacked(all []series) []series {
 	var layers []series
 	var below []float64
@@ -105,7 +105,7 @@ func drawAxes(c *canvas, drawing chart, panel panelData) {
 	for i := 0; i < drawing.count; i += minute {
 		anchor := "middle"
 		if i == 0 {
-			anchor = "start" // beside the number of the other axis
+			anchor = "start" // next to the number of the other axis
 		} else if i+minute >= drawing.count {
 			anchor = "end" // not beyond the edge
 		}
@@ -113,7 +113,7 @@ func drawAxes(c *canvas, drawing chart, panel panelData) {
 	}
 }
 
-// axisLabel leaves out a suffix in words: there is little room.
+// axisLabel omits a suffix in words, because there is little space.
 func axisLabel(value float64, unit string) string {
 	if strings.HasPrefix(unit, "suffix:") {
 		unit = "ops"
@@ -121,7 +121,7 @@ func axisLabel(value float64, unit string) string {
 	return inUnit(value, unit)
 }
 
-// drawLine draws a line, which is broken where there are no values. Of points at the same height it has the first and the last.
+// drawLine draws a line, which is interrupted where there are no values. Of consecutive points at the same height, it keeps the first and the last.
 func drawLine(c *canvas, drawing chart, s series, colour string) {
 	var points []string
 	flush := func() {
@@ -147,7 +147,7 @@ func drawLine(c *canvas, drawing chart, s series, colour string) {
 	flush()
 }
 
-// drawArea fills what a layer of a stack has above the one below it.
+// drawArea fills the area between a layer of a stack and the one below it.
 func drawArea(c *canvas, drawing chart, layers []series, index int, colour string) {
 	points := outline(drawing, layers[index].values)
 	lower := make([]float64, drawing.count)
@@ -173,7 +173,7 @@ func equal(a, b []float64) bool {
 	return true
 }
 
-// outline are the points of values, without those in the middle of a level.
+// outline returns the points of the values, without points between equal neighbors.
 func outline(drawing chart, values []float64) []string {
 	var points []string
 	for i, value := range values {
@@ -195,14 +195,14 @@ func drawBars(c *canvas, drawing chart, s series, colour string) {
 	}
 }
 
-// legendEntry is a name in the legend, of the series with this index.
+// legendEntry is a name in the legend, for the series with this index.
 type legendEntry struct {
 	index int
 	name  string
 	width float64
 }
 
-// legendLines are the names of the series, in lines that fit into a width.
+// legendLines arranges the names of the series in lines that fit into a width.
 func legendLines(all []series, width float64) [][]legendEntry {
 	var lines [][]legendEntry
 	left := 0.0

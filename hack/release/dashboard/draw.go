@@ -14,10 +14,10 @@ const (
 	headline              = 34
 )
 
-// palette has enough contrast on white and on black; texts follow the reader's scheme.
+// palette has enough contrast on white and on black. Texts follow the reader's color scheme.
 var palette = []string{"#2f81f7", "#3fb950", "#d29922", "#f85149", "#a371f7", "#1b9e9e", "#db61a2", "#8b949e"}
 
-// colours are those of the dashboard's thresholds.
+// colours has the colors of the dashboard's thresholds.
 var colours = map[string]string{"green": "#3fb950", "orange": "#d29922", "red": "#f85149", "blue": "#2f81f7"}
 
 const pictureStyle = `<style>
@@ -40,14 +40,14 @@ func (c *canvas) text(class string, x, y float64, text string) {
 
 func escaped(text string) string {
 	out := &strings.Builder{}
-	_ = xml.EscapeText(out, []byte(text)) // a strings.Builder takes everything
+	_ = xml.EscapeText(out, []byte(text)) // a strings.Builder never fails
 	return out.String()
 }
 
 // box is a rectangle in pixels.
 type box struct{ x, y, w, h float64 }
 
-// draw is the picture of all panels.
+// draw returns the picture of all panels.
 func draw(title string, panels []panelData) string {
 	body, bottom := &canvas{}, 0
 	for _, panel := range panels {
@@ -90,7 +90,7 @@ func drawPanel(c *canvas, panel panelData, place box) {
 	}
 }
 
-// drawStat shows the newest value, in the colour of its threshold.
+// drawStat shows the newest value in the color of its threshold.
 func drawStat(c *canvas, panel panelData, place box) {
 	value, colour := math.NaN(), palette[len(palette)-1]
 	if len(panel.series) > 0 {
@@ -105,7 +105,7 @@ func drawStat(c *canvas, panel panelData, place box) {
 		escaped(inUnit(value, panel.FieldConfig.Defaults.Unit)))
 }
 
-// drawTable has a line for each series that has a value now.
+// drawTable draws a line for each series that has a current value.
 func drawTable(c *canvas, panel panelData, place box) {
 	columns := []string{"namespace", "podmanager", "reason"}
 	y := place.y + 14

@@ -53,7 +53,7 @@ func TestLineIsBrokenWhereThereAreNoValues(t *testing.T) {
 	}
 }
 
-// The picture of the real dashboard is XML, has every panel, and every value inside of its panel.
+// The picture of the real dashboard is valid XML, has every panel, and has every value inside its panel.
 func TestDraw(t *testing.T) {
 	t.Chdir("../../..")
 	dashboard, err := monitoring.ReadDashboard(monitoring.DashboardFile)

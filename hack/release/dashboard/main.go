@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
 )
 
-// Each scrape is a point of the plot. Grafana makes four scrapes the shortest interval of a rate.
+// Grafana uses four scrapes as the shortest interval of a rate.
 const (
 	scrapeInterval, rateInterval = "2s", "8s"
 	step                         = 4 * time.Second

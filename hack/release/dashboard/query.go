@@ -10,24 +10,24 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
 )
 
-// panelData is a panel with the answers to its queries.
+// panelData is a panel with the results of its queries.
 type panelData struct {
 	monitoring.Panel
 	began, ended time.Time
 	series       []series
 }
 
-// series is a line of a panel: a value for each step, NaN where there is none.
+// series is a line of a panel: a value for each step, or NaN if there is none.
 type series struct {
 	name   string
 	labels map[string]string
 	values []float64
 }
 
-// last is the newest value.
+// last returns the newest value.
 func (s series) last() float64 { return s.values[len(s.values)-1] }
 
-// ask asks Prometheus the queries of all panels.
+// ask sends the queries of all panels to Prometheus.
 func ask(ctx context.Context, prometheus *monitoring.Prometheus, dashboard *monitoring.Dashboard, began, ended time.Time) ([]panelData, error) {
 	count := int(ended.Sub(began)/step) + 1
 	var panels []panelData
@@ -41,12 +41,12 @@ func ask(ctx context.Context, prometheus *monitoring.Prometheus, dashboard *moni
 			var all []series
 			for _, result := range results {
 				one := newSeries(target.Legend(result.Labels), result, began, count)
-				// A quantile of nothing is no number; Grafana shows nothing then.
+				// A quantile of no samples is NaN, and Grafana then shows nothing.
 				if slices.ContainsFunc(one.values, func(value float64) bool { return !math.IsNaN(value) }) {
 					all = append(all, one)
 				}
 			}
-			// Prometheus has no order of its own here; and a picture should not change without a reason.
+			// Prometheus returns no particular order here, and a picture should not change without a reason.
 			slices.SortFunc(all, func(a, b series) int { return strings.Compare(a.name, b.name) })
 			data.series = append(data.series, all...)
 		}

@@ -9,13 +9,13 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// act is something that a user does, at a part of the time between 0 and 1.
+// act is an action of a user. at is when it happens, as a fraction of the duration.
 type act struct {
 	at       float64
 	object   string // NAMESPACE/NAME
 	replicas int
-	image    string // its tag tells what becomes of the pod: see hack/cluster/stages.yaml
-	more     string // of the spec
+	image    string // its tag determines what happens to the pod, see hack/cluster/stages.yaml
+	more     string // more fields of the spec
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	inPlace  = halt + "updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceIfPossible}}, "
 )
 
-// story has rollouts of every result, and PodManagers that are not Ready for different reasons.
+// story has rollouts with every result, and PodManagers that are not Ready for different reasons.
 var story = []act{
 	{0.02, "shop/web", 30, "web:1", halt},
 	{0.02, "shop/cart", 12, "cart:1", rollBack},
@@ -47,7 +47,7 @@ var story = []act{
 	{0.88, "pay/report", 5, "report:does-not-exist", halt},
 }
 
-// play does what the story says.
+// play carries out the story.
 func play(ctx context.Context, cluster *lab.Cluster, duration time.Duration) error {
 	began := time.Now()
 	for _, namespace := range []string{"shop", "pay"} {

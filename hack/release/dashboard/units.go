@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// inUnit is a value as text, in a unit of Grafana.
+// inUnit formats a value in a unit of Grafana.
 func inUnit(value float64, unit string) string {
 	switch {
 	case math.IsNaN(value):
@@ -29,7 +29,7 @@ func inUnit(value float64, unit string) string {
 	}
 }
 
-// short is a number with two significant digits, or all digits before the point.
+// short formats a number with two significant digits, but at most two decimals, and with all digits before the decimal point.
 func short(value float64) string {
 	digits := 0
 	for size := math.Abs(value); size > 0 && size < 10 && digits < 2; size *= 10 {
@@ -42,7 +42,7 @@ func short(value float64) string {
 	return text
 }
 
-// niceMaximum is the end of an axis: 1, 2 or 5 times a power of ten.
+// niceMaximum returns the end of an axis: 1, 2 or 5 times a power of ten.
 func niceMaximum(most float64) float64 {
 	if most <= 0 || math.IsNaN(most) {
 		return 1
@@ -56,7 +56,7 @@ func niceMaximum(most float64) float64 {
 	return 10 * power
 }
 
-// number is a coordinate.
+// number formats a coordinate.
 func number(value float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", value), ".0")
 }

@@ -17,8 +17,8 @@ type dockerManifest struct {
 	Layers   []string
 }
 
-// writeArchive writes the image as docker save does: one tar that is both an OCI layout (containerd, skopeo
-// oci-archive:, Docker with the containerd image store) and a Docker archive (any Docker, crane, skopeo docker-archive:).
+// writeArchive writes the image like docker save: one tar that is both an OCI layout (containerd, skopeo oci-archive:, Docker with the containerd
+// image store) and a Docker archive (any Docker, crane, skopeo docker-archive:).
 func writeArchive(path string, ref reference, image v1.Image) error {
 	folder, err := os.MkdirTemp(filepath.Dir(path), ".image-*")
 	if err != nil {
@@ -44,7 +44,7 @@ func writeArchive(path string, ref reference, image v1.Image) error {
 	if err := pack(half, folder); err != nil {
 		return err
 	}
-	// Under its own name only when it is whole: an interrupt leaves no half archive.
+	// The archive gets its name only when it is complete, so that an interrupt leaves no partial archive.
 	return os.Rename(half, path)
 }
 
@@ -64,7 +64,7 @@ func blobPath(hash v1.Hash) string {
 	return "blobs/" + hash.Algorithm + "/" + hash.Hex
 }
 
-// pack puts a folder's files into a tar, by name, without owners and times: the same files give the same bytes.
+// pack writes the files of a folder to a tar, sorted by name, without owners and times: the same files produce the same bytes.
 func pack(path, folder string) error {
 	file, err := os.Create(path)
 	if err != nil {

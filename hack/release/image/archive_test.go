@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 )
 
-// TestArchive reads the tar in both ways: as a Docker archive, and as an OCI layout.
+// TestArchive reads the tar both as a Docker archive and as an OCI layout.
 func TestArchive(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "web.tar")
@@ -38,7 +38,7 @@ func TestArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Docker knows an image by its configuration.
+	// Docker identifies an image by its configuration.
 	if got, err := docker.ConfigName(); err != nil || got != id {
 		t.Errorf("as a Docker archive it is %s (error %v), want %s", got, err, id)
 	}
@@ -73,7 +73,7 @@ func TestSameArchiveTwice(t *testing.T) {
 	program := compiled(t, "linux/amd64")
 	var archives [2][]byte
 	for i, mode := range []os.FileMode{0o755, 0o500} {
-		// Neither the mode of the file nor its time may reach the image.
+		// Neither the mode nor the time of the file may affect the image.
 		if err := os.Chmod(program, mode); err != nil {
 			t.Fatal(err)
 		}

@@ -16,14 +16,14 @@ const (
 	emptyJSON = "{}"
 )
 
-// artifact is a document attached to an image in the way of OCI 1.1: its manifest names the image's as its subject, and
-// a registry lists it among the image's referrers.
+// artifact is a document attached to an image as in OCI 1.1: its manifest names the image's manifest as its subject, and a registry lists it among
+// the image's referrers.
 type artifact struct {
 	manifest []byte
 	document v1.Layer
 }
 
-// attach makes the artifact of a document about an image.
+// attach returns the artifact for a document about an image.
 func attach(document []byte, mediaType types.MediaType, image v1.Image) (v1.Image, error) {
 	subject, err := partial.Descriptor(image)
 	if err != nil {

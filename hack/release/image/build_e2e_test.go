@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// sums are all files under a folder with their checksums.
+// sums returns all files under a folder with their checksums.
 func sums(t *testing.T, folder string) []string {
 	t.Helper()
 	lines := []string{}
@@ -34,10 +34,10 @@ func sums(t *testing.T, folder string) []string {
 	return lines
 }
 
-// TestE2ESameImageTwice builds the same sources again, in another place and as another person, and gets the same bytes in
-// every file: programs, layout, tars and SBOMs.
+// TestE2ESameImageTwice builds the same sources again, in another place and as another user, and checks that the bytes of every file are the same:
+// programs, layout, tars and SBOMs.
 func TestE2ESameImageTwice(t *testing.T) {
-	t.Parallel() // as all that mostly waits for a compiler
+	t.Parallel() // like all tests that mostly wait for a compiler
 	first := sums(t, built(t))
 	copied, out := t.TempDir(), t.TempDir()
 	for _, path := range []string{"Makefile", "go.mod", "go.sum", "vendor", "pkg", "cmd", "hack"} {

@@ -20,7 +20,7 @@ type stamps struct {
 	created           time.Time
 }
 
-// controllerContents is what the Dockerfile says too; a test compares.
+// controllerContents must match the Dockerfile. A test compares them.
 func controllerContents(stamps stamps) contents {
 	return contents{
 		Created: stamps.created,
@@ -37,8 +37,7 @@ func controllerContents(stamps stamps) contents {
 	}
 }
 
-// build makes the controller's image: an index of all platforms with their SBOMs in a layout, and beside that a tar and
-// the SBOM of each platform.
+// build creates the controller's image: an index of all platforms with their SBOMs in a layout, and next to it a tar and an SBOM for each platform.
 func build(args []string) error {
 	flags := flag.NewFlagSet("image build", flag.ContinueOnError)
 	created := moment{epoch}
@@ -94,7 +93,7 @@ func buildInto(folder string, ref reference, stamps stamps, programs []string) (
 		}
 		images, attached = append(images, line), append(attached, attachedEntry(artifact))
 	}
-	// Images first: some clients take the first line that fits.
+	// Images come first, because some clients use the first entry that matches.
 	all := index(append(images, attached...)...)
 	if err := writeLayout(layout, ref, mutate.IndexAddendum{Add: all}); err != nil {
 		return v1.Hash{}, err
@@ -102,7 +101,7 @@ func buildInto(folder string, ref reference, stamps stamps, programs []string) (
 	return all.Digest()
 }
 
-// writeBeside writes the files of one platform, named after it: podmanager_linux_amd64.tar and .spdx.json.
+// writeBeside writes the files of one platform, with its name: podmanager_linux_amd64.tar and .spdx.json.
 func writeBeside(folder string, ref reference, image v1.Image, document []byte) error {
 	config, err := image.ConfigFile()
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 
 var buildArgs = map[string]string{"VERSION": testVersion, "COMMIT": testRevision, "TREE": "clean", "DATE": testDate}
 
-// offline answers for the image of Go, which only a registry far away could do. It knows no image that is not named by its digest.
+// offline resolves the image of Go, for which BuildKit would need a remote registry. It rejects images without a digest.
 type offline struct{}
 
 func (offline) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
@@ -42,8 +42,8 @@ func (offline) ResolveImageConfig(_ context.Context, ref string, _ sourceresolve
 	return ref, digest.FromBytes(config), config, err
 }
 
-// TestE2EDockerfileConfig lets BuildKit's own compiler say what image the Dockerfile gives, and compares all that a
-// container runtime reads with the image of make image.
+// TestE2EDockerfileConfig uses BuildKit's compiler to determine the image of the Dockerfile. It compares everything that a container runtime reads
+// with the image of make image.
 func TestE2EDockerfileConfig(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root(t), "Dockerfile"))
 	if err != nil {
@@ -108,8 +108,8 @@ func configOf(t *testing.T, folder, architecture string) *v1.ConfigFile {
 	return nil
 }
 
-// TestE2EDockerfileBuild does by hand what Docker would do in the build stage, with the files that .dockerignore lets
-// through, and wants the program of make image, byte for byte; and then nothing but that program in the last stage.
+// TestE2EDockerfileBuild carries out the build stage like Docker, with the files that .dockerignore includes, and checks that the program is the
+// same, byte for byte, as the one from make image. It also checks that the last stage contains only that program.
 func TestE2EDockerfileBuild(t *testing.T) {
 	t.Parallel()
 	stages := stagesOf(t)
@@ -181,7 +181,7 @@ func dockerignore(t *testing.T) *patternmatcher.PatternMatcher {
 	return matcher
 }
 
-// playStage runs a stage's commands in a folder that stands for the root of the container, and returns that folder.
+// playStage runs a stage's commands in a folder that represents the root of the container, and returns that folder.
 func playStage(t *testing.T, stage instructions.Stage, architecture string) string {
 	t.Helper()
 	container, folder := t.TempDir(), ""

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// reference is the name that an image has in a layout, in the forms that its readers want.
+// reference is the name of an image in a layout, in the forms that its readers need.
 type reference struct {
 	full string // with registry and tag, as containerd stores it: docker.io/local/web:1
 	tag  string
@@ -24,18 +24,18 @@ func parseReference(text string) (reference, error) {
 		return reference{}, fmt.Errorf("%w: say NAME:TAG, for example docker.io/local/web:1", err)
 	}
 	registry := tag.RegistryStr()
-	if registry == name.DefaultRegistry { // the library has a name of its own for Docker Hub
+	if registry == name.DefaultRegistry { // the library has its own name for Docker Hub
 		registry = "docker.io"
 	}
 	return reference{full: registry + "/" + tag.RepositoryStr() + ":" + tag.TagStr(), tag: tag.TagStr()}, nil
 }
 
-// index lists what is added to it, each under the descriptor that comes with it.
+// index returns an index of the entries, each with its own descriptor.
 func index(entries ...mutate.IndexAddendum) v1.ImageIndex {
 	return mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), entries...)
 }
 
-// writeLayout writes an OCI layout with one entry, an image or an index of images: with more, crane would refuse it.
+// writeLayout writes an OCI layout with one entry, an image or an index of images. crane would refuse more than one.
 func writeLayout(folder string, ref reference, content mutate.IndexAddendum) error {
 	content.Annotations = map[string]string{
 		"io.containerd.image.name":          ref.full,
@@ -45,13 +45,13 @@ func writeLayout(folder string, ref reference, content mutate.IndexAddendum) err
 	return err
 }
 
-// listed is an image with what an index says about it.
+// listed is an image with its description in an index.
 type listed struct {
 	v1.Image
 	platform v1.Platform
 }
 
-// Descriptor: the library's own would call an image an artifact of the type of its configuration.
+// Descriptor returns a descriptor without an artifact type. The library's own would describe an image as an artifact of its configuration's type.
 func (l listed) Descriptor() (*v1.Descriptor, error) {
 	descriptor, err := partial.Descriptor(l.Image)
 	if err != nil {
@@ -62,7 +62,7 @@ func (l listed) Descriptor() (*v1.Descriptor, error) {
 	return descriptor, nil
 }
 
-// entry is the image's line in an index.
+// entry returns the image's entry in an index.
 func entry(image v1.Image) (mutate.IndexAddendum, error) {
 	config, err := image.ConfigFile()
 	if err != nil {
@@ -71,8 +71,8 @@ func entry(image v1.Image) (mutate.IndexAddendum, error) {
 	return mutate.IndexAddendum{Add: listed{Image: image, platform: *config.Platform()}}, nil
 }
 
-// attachedEntry is the line of a document about an image. No machine is of that platform, so none runs it by mistake;
-// being in the index at all, it goes along with the image wherever any tool copies that.
+// attachedEntry returns the entry of a document about an image. No machine has its platform, so none runs it by mistake. Because it is in the
+// index, any tool that copies the image copies it, too.
 func attachedEntry(artifact v1.Image) mutate.IndexAddendum {
 	return mutate.IndexAddendum{Add: artifact, Descriptor: v1.Descriptor{
 		Platform: &v1.Platform{OS: "unknown", Architecture: "unknown"},

@@ -36,7 +36,7 @@ func run(args []string) error {
 	return commands[args[0]](args[1:])
 }
 
-// pairs are the values of a flag K=V that may be given more than once.
+// pairs has the values of a repeatable flag K=V.
 type pairs []string
 
 func (p *pairs) String() string { return strings.Join(*p, " ") }
@@ -49,10 +49,10 @@ func (p *pairs) Set(value string) error {
 	return nil
 }
 
-// epoch is the time of what has none. Never now: the same input shall give the same image.
+// epoch is the default time. It is never the current time, because the same input has to produce the same image.
 var epoch = time.Unix(0, 0).UTC()
 
-// moment is a flag with a time in the form of RFC 3339.
+// moment is a flag with a time in RFC 3339 format.
 type moment struct{ time.Time }
 
 func (m *moment) String() string { return m.Format(time.RFC3339) }
@@ -90,7 +90,7 @@ func archive(args []string) error {
 	return writeArchive(*out, name, image)
 }
 
-// describe writes the SBOM of one program, for whatever platform it is compiled.
+// describe writes the SBOM of one program, which may be compiled for any platform.
 func describe(args []string) error {
 	flags := flag.NewFlagSet("image sbom", flag.ContinueOnError)
 	created := moment{epoch}
@@ -112,7 +112,7 @@ func describe(args []string) error {
 	return os.WriteFile(*out, document, 0o644)
 }
 
-// labels: the pairs as a map; of two with the same key the last one counts.
+// labels returns the pairs as a map. If a key occurs twice, the last one counts.
 func (p *pairs) labels() map[string]string {
 	labels := map[string]string{}
 	for _, pair := range *p {

@@ -18,10 +18,10 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// user by number: Kubernetes can check runAsNonRoot only against a number.
+// user is numeric, because Kubernetes can check runAsNonRoot only against a number.
 const user = "65532:65532"
 
-// contents is what an image says about itself beside its program.
+// contents describes an image, besides its program.
 type contents struct {
 	Created time.Time
 	Env     []string
@@ -29,7 +29,7 @@ type contents struct {
 	Ports   []string
 }
 
-// programImage is an image with nothing in it but the program, as its entrypoint in the root folder.
+// programImage returns an image that contains only the program, as its entrypoint in the root folder.
 func programImage(program string, about contents) (v1.Image, error) {
 	platform, err := platformOf(program)
 	if err != nil {
@@ -67,7 +67,7 @@ func programImage(program string, about contents) (v1.Image, error) {
 	return mutate.ConfigMediaType(image, types.OCIConfigJSON), nil
 }
 
-// runtimeConfig is what a container runtime reads. PATH and WorkingDir are those that a Dockerfile gets unasked.
+// runtimeConfig returns what a container runtime reads. PATH and WorkingDir are the defaults of a Dockerfile.
 func runtimeConfig(entrypoint string, about contents) v1.Config {
 	config := v1.Config{
 		User:       user,
@@ -85,7 +85,8 @@ func runtimeConfig(entrypoint string, about contents) v1.Config {
 	return config
 }
 
-// programLayer: owner, mode and time come from here and not from the file, so that whoever builds gets the same bytes.
+// programLayer returns the layer with the program. It sets owner, mode and time itself instead of using those of the file, so that every build
+// produces the same bytes.
 func programLayer(name string, data []byte, created time.Time) (v1.Layer, error) {
 	var buffer bytes.Buffer
 	writer := tar.NewWriter(&buffer)
@@ -106,7 +107,7 @@ func programLayer(name string, data []byte, created time.Time) (v1.Layer, error)
 		tarball.WithCompressedCaching)
 }
 
-// platformOf reads it off the program, and refuses one that would not start without other files.
+// platformOf returns the platform that the program is compiled for. It refuses a program that would not start without other files.
 func platformOf(program string) (*v1.Platform, error) {
 	file, err := elf.Open(program)
 	if err != nil {

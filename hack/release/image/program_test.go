@@ -19,7 +19,7 @@ import (
 
 var testTime = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-// compiled is a small static program for a platform, in a file called web.
+// compiled returns the path of a small static program for a platform, in a file named web.
 func compiled(t *testing.T, platform string) string {
 	t.Helper()
 	system, architecture, _ := strings.Cut(platform, "/")
@@ -36,7 +36,7 @@ func compiled(t *testing.T, platform string) string {
 	return program
 }
 
-// file is what a test expects in a layer.
+// file is an expected file of a layer.
 type file struct {
 	name     string
 	mode     int64
@@ -121,7 +121,7 @@ func TestUnfitPrograms(t *testing.T) {
 	}
 }
 
-// patched is the program with another byte at a place of its ELF header: 18 is the machine, 64 the kind of its first part.
+// patched returns a copy of the program with another byte in its ELF header: 18 is the machine, 64 is the type of the first segment.
 func patched(t *testing.T, program string, place int, value byte) string {
 	t.Helper()
 	data, err := os.ReadFile(program)

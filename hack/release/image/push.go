@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
 )
 
-// push sends a layout to a registry, SBOMs included, with the credentials that docker login has left.
+// push sends a layout to a registry, including SBOMs, with the credentials of docker login.
 func push(args []string) error {
 	flags := flag.NewFlagSet("image push", flag.ContinueOnError)
 	folder := flags.String("layout", "", "the OCI layout to push")
@@ -47,7 +47,7 @@ func push(args []string) error {
 	return nil
 }
 
-// onlyIndex is the layout's one entry, the index of all platforms.
+// onlyIndex returns the only entry of the layout, the index of all platforms.
 func onlyIndex(folder string) (v1.ImageIndex, error) {
 	entries, err := layout.ImageIndexFromPath(folder)
 	if err != nil {
@@ -63,7 +63,7 @@ func onlyIndex(folder string) (v1.ImageIndex, error) {
 	return entries.ImageIndex(manifest.Manifests[0].Digest)
 }
 
-// explain says what to do about a refusal for want of credentials.
+// explain adds what to do if the registry refuses a request for lack of credentials.
 func explain(err error, tag name.Tag) error {
 	var refusal *transport.Error
 	if errors.As(err, &refusal) && (refusal.StatusCode == http.StatusUnauthorized || refusal.StatusCode == http.StatusForbidden) {

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 )
 
-// buildTest makes an image of a small program.
+// buildTest builds an image of a small program.
 func buildTest(t *testing.T, folder string) v1.Hash {
 	t.Helper()
 	digest, err := buildInto(folder, reference{"docker.io/local/web:1", "1"}, stamps{"v1.2.3", "abc", testTime},
@@ -29,7 +29,7 @@ func buildTest(t *testing.T, folder string) v1.Hash {
 	return digest
 }
 
-// TestPush pushes to a registry that has the referrers API, and to one that has not.
+// TestPush pushes to a registry with the referrers API, and to one without it.
 func TestPush(t *testing.T) {
 	folder := t.TempDir()
 	digest := buildTest(t, folder)
@@ -48,7 +48,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// checkPushed fails unless what the registry has is whole, of the digest, and each image's SBOM is that beside the layout.
+// checkPushed fails unless the registry has the complete image with this digest, and each image's SBOM is the one next to the layout.
 func checkPushed(t *testing.T, ref string, digest v1.Hash, folder string, options ...remote.Option) {
 	t.Helper()
 	tag, err := name.NewTag(ref)
@@ -92,7 +92,7 @@ func checkPushed(t *testing.T, ref string, digest v1.Hash, folder string, option
 	}
 }
 
-// attachedTo is the only document that the registry lists among the image's referrers.
+// attachedTo returns the only document that the registry lists among the image's referrers.
 func attachedTo(t *testing.T, image name.Digest, options ...remote.Option) []byte {
 	t.Helper()
 	referrers, err := remote.Referrers(image, options...)

@@ -25,7 +25,7 @@ const (
 	testPassword = "lovelace"
 )
 
-// startRegistry starts the real one on a free port of 127.0.0.1, where only our user may do anything, and returns its address.
+// startRegistry starts a real registry on a free port of 127.0.0.1, where only our user has access, and returns its address.
 func startRegistry(t *testing.T) string {
 	t.Helper()
 	output, err := exec.Command(filepath.Join(root(t), "hack", "tool.sh"), "registry").Output()
@@ -62,7 +62,7 @@ func startRegistry(t *testing.T) string {
 	return address(t, bufio.NewScanner(log))
 }
 
-// address waits for the line of the log that tells it, and keeps reading, so that the registry never waits for its log.
+// address waits for the log line with the address. It keeps reading the log, so that the registry never blocks on it.
 func address(t *testing.T, log *bufio.Scanner) string {
 	t.Helper()
 	listening := regexp.MustCompile(`listening on (127\.0\.0\.1:\d+)`)
@@ -81,7 +81,7 @@ func address(t *testing.T, log *bufio.Scanner) string {
 	return ""
 }
 
-// dockerLogin writes what docker login writes, and returns the folder.
+// dockerLogin writes the same file as docker login, and returns its folder.
 func dockerLogin(t *testing.T, host, password string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -101,7 +101,7 @@ func TestE2ERegistry(t *testing.T) {
 	t.Run("make image-push", func(t *testing.T) {
 		out := t.TempDir()
 		makeTarget(t, root(t), "image-push", out, []string{"DOCKER_CONFIG=" + dockerLogin(t, host, testPassword)}, "IMG="+host+"/podmanager:v1")
-		// The name is no part of the image.
+		// The name is not part of the image.
 		checkPushed(t, host+"/podmanager:v1", digest, folder, login)
 	})
 	t.Run("wrong password", func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestE2ERegistry(t *testing.T) {
 	})
 }
 
-// checkTar pushes a tar as crane push does, and pulls it.
+// checkTar pushes a tar like crane push, and pulls it.
 func checkTar(t *testing.T, path, ref string, want *v1.ConfigFile) {
 	t.Helper()
 	image, err := crane.Load(path)

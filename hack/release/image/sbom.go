@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The parts of SPDX 2.3 that a Go program can fill: what the linker wrote into it is the whole truth about what is in it.
+// The parts of SPDX 2.3 that apply to a Go program. What the linker has recorded in the program describes its contents completely.
 type spdxDocument struct {
 	Version       string             `json:"spdxVersion"`
 	DataLicense   string             `json:"dataLicense"`
@@ -61,7 +61,7 @@ type spdxRelationship struct {
 	Related string `json:"relatedSpdxElement"`
 }
 
-// sbom lists the modules in a Go program, by what its linker recorded. A program of another language has no such record.
+// sbom lists the modules in a Go program, as recorded by its linker. A program in another language has no such record.
 func sbom(program, version, license string, created time.Time) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -83,7 +83,7 @@ func sbom(program, version, license string, created time.Time) ([]byte, error) {
 	document := spdxDocument{
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT",
 		Name: info.Path + "@" + version,
-		// Must be unique to the document. It need not lead anywhere.
+		// It must be unique to the document, but need not resolve.
 		Namespace:     "https://" + info.Main.Path + "/sbom/sha256-" + digest,
 		Creation:      spdxCreation{Created: created.UTC().Format(time.RFC3339), Creators: []string{"Tool: " + info.Main.Path + "/hack/release/image"}},
 		Packages:      []spdxPackage{main},
@@ -97,9 +97,9 @@ func sbom(program, version, license string, created time.Time) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// parts are the standard library and the modules, in the linker's order, which is by path.
+// parts returns the standard library and the modules, in the linker's order, which is by path.
 func parts(info *debug.BuildInfo) []spdxPackage {
-	// A toolchain may say more after a space, such as its experiments.
+	// A toolchain may append more after a space, such as its experiments.
 	release, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ")
 	packages := []spdxPackage{module("SPDXRef-Module-0", "stdlib", release)}
 	for i, dependency := range info.Deps {
@@ -114,7 +114,7 @@ func parts(info *debug.BuildInfo) []spdxPackage {
 func module(id, path, version string) spdxPackage {
 	return spdxPackage{
 		ID: id, Name: path, Version: version, DownloadLocation: "NOASSERTION", LicenseDeclared: "NOASSERTION", Purpose: "LIBRARY",
-		// By this name scanners look modules up in databases of vulnerabilities.
+		// Scanners use this name to look up modules in vulnerability databases.
 		ExternalRefs: []spdxRef{{"PACKAGE-MANAGER", "purl", "pkg:golang/" + path + "@" + version}},
 	}
 }

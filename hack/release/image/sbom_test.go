@@ -16,7 +16,7 @@ import (
 	"github.com/spdx/tools-golang/spdxlib"
 )
 
-// TestSBOM describes this test's own program, and lets the reference implementation of SPDX read that.
+// TestSBOM describes this test's own program, and reads the result with the reference implementation of SPDX.
 func TestSBOM(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -32,7 +32,7 @@ func TestSBOM(t *testing.T) {
 	}
 }
 
-// TestSBOMCommand describes a program for a platform that no image is for.
+// TestSBOMCommand describes a program for a platform that has no image.
 func TestSBOMCommand(t *testing.T) {
 	program, out := compiled(t, "windows/amd64"), filepath.Join(t.TempDir(), "web.spdx.json")
 	if err := run([]string{"sbom", "-program", program, "-version", "v1.2.3", "-created", "2026-01-31T12:00:00Z", "-out", out}); err != nil {
@@ -49,7 +49,7 @@ func TestSBOMCommand(t *testing.T) {
 	}
 }
 
-// checkSBOM fails unless the document is valid and names the program's bytes and all of its modules.
+// checkSBOM fails unless the document is valid and has the program's checksum and all of its modules.
 func checkSBOM(t *testing.T, text []byte, program, version string) {
 	t.Helper()
 	document := &v2_3.Document{}

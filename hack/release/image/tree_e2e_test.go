@@ -20,7 +20,7 @@ const (
 	testDate     = "2026-01-31T12:00:00Z"
 )
 
-// root is the repository.
+// root returns the root of the repository.
 func root(t *testing.T) string {
 	t.Helper()
 	path, err := filepath.Abs("../../..")
@@ -30,8 +30,8 @@ func root(t *testing.T) string {
 	return path
 }
 
-// makeTarget runs a target with stamps of its own, since the tree under test may be anything between two commits, and
-// without what the make that runs the tests was told.
+// makeTarget runs a target with fixed stamps, because the tree under test may be anything between two commits. It does not pass on the settings of
+// the make that runs the tests.
 func makeTarget(t *testing.T, tree, target, out string, env []string, more ...string) {
 	t.Helper()
 	args := append([]string{"-C", tree, target, "IMAGE_DIR=" + out,
@@ -45,7 +45,7 @@ func makeTarget(t *testing.T, tree, target, out string, env []string, more ...st
 	}
 }
 
-// image is the folder with the image of the tree under test, built once for all tests.
+// image returns the folder with the image of the tree under test, which is built once for all tests.
 var image = sync.OnceValue(func() string {
 	folder, err := os.MkdirTemp("", "podmanager-image-*")
 	if err != nil {
@@ -71,7 +71,7 @@ func built(t *testing.T) string {
 	return image()
 }
 
-// copyTree copies files and folders, but not what the patterns of a .dockerignore leave out.
+// copyTree copies files and folders, except those that the patterns of a .dockerignore exclude.
 func copyTree(t *testing.T, from, to, path string, ignored *patternmatcher.PatternMatcher) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(from, path), func(source string, entry fs.DirEntry, err error) error {
@@ -106,7 +106,7 @@ func copyTree(t *testing.T, from, to, path string, ignored *patternmatcher.Patte
 	}
 }
 
-// clean is an environment in which nothing of this machine's settings for Go is left but its caches.
+// clean returns an environment without this machine's Go settings, except for its caches.
 func clean(t *testing.T, more ...string) []string {
 	t.Helper()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "GOENV=off"}

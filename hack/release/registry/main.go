@@ -1,5 +1,5 @@
-// Command registry is the registry of the CNCF, github.com/distribution/distribution, for tests on 127.0.0.1. Its own
-// command has the storage of three clouds in it, which takes minutes to compile; this one keeps images in a folder.
+// Command registry is the CNCF registry, github.com/distribution/distribution, for tests on 127.0.0.1. The original command includes the storage
+// drivers of three clouds, which take minutes to compile. This one stores images in a folder.
 //
 //	"$(hack/tool.sh registry)" serve CONFIG.yaml
 package main
@@ -14,6 +14,6 @@ import (
 
 func main() {
 	if err := registry.RootCmd.Execute(); err != nil {
-		os.Exit(1) // the command has said why
+		os.Exit(1) // the command has already printed the reason
 	}
 }

@@ -18,20 +18,20 @@ const (
 	Delete Operation = "DELETE"
 )
 
-// Review is what an admission hook is asked about.
+// Review describes the write that an admission hook is asked about.
 type Review struct {
 	Request   *Request
 	Operation Operation
-	// Object is what would be stored; nil for a deletion. A hook may change it.
+	// Object is the state that would be stored; nil for a deletion. A hook may change it.
 	Object Object
 	// Old is the present state; nil for a creation. A hook must not change it.
 	Old Object
 }
 
-// Admission is a hook that refuses a write by an error of apierrors, or changes the object. It may wait, as a slow webhook does.
+// Admission is a hook that may change the object, or refuse the write by returning an apierrors error. It may block, as a slow webhook does.
 type Admission func(ctx context.Context, review *Review) error
 
-// Admit adds an admission hook. Hooks are asked in the order in which they were added.
+// Admit adds an admission hook. Hooks run in the order in which they were added.
 func (s *Server) Admit(hook Admission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *Server) admit(ctx context.Context, review *Review) error {
 	return nil
 }
 
-// checkNamespace refuses to create an object in a namespace that is not there, or that is being deleted.
+// checkNamespace refuses to create an object in a namespace that does not exist or is terminating.
 func (s *Server) checkNamespace(r *Request) error {
 	if r.Resource.has(clusterWide) {
 		return nil

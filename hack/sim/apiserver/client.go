@@ -12,14 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Faults decide what goes wrong between a client and the server. The methods are called without a lock, each in the goroutine of its
-// request, and may wait.
+// Faults decides what goes wrong between a client and the server. The methods are called without a lock, each in the goroutine of its request, and
+// may block.
 type Faults interface {
-	// Before is called before the server sees a request. If it returns an API error, such as one of apierrors, the client gets that as the
-	// answer. Any other error breaks the connection. If the client gives up meanwhile, ctx is done; the request still reaches the server if
-	// Before returns nil.
+	// Before is called before the server sees a request. If it returns an API error, such as one of apierrors, the client gets that error as the
+	// answer. Any other error breaks the connection. If the client gives up in the meantime, ctx is done, but the request still reaches the server
+	// if Before returns nil.
 	Before(ctx context.Context, r *Request) error
-	// After is called with the status of the answer once the request was carried out. If it returns an error, the client gets that error
+	// After is called with the status of the answer once the request has been carried out. If it returns an error, the client gets that error
 	// instead of the answer.
 	After(ctx context.Context, r *Request, status int) error
 	// Watch is called when a watch begins. The Stream can be paused and cut at any time.
@@ -33,7 +33,7 @@ type Client struct {
 	faults Faults
 }
 
-// Client returns the transport of a process. faults may be nil.
+// Client returns the transport for a process. faults may be nil.
 func (s *Server) Client(name string, faults Faults) *Client {
 	return &Client{server: s, name: name, faults: faults}
 }
@@ -58,7 +58,7 @@ func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	done := make(chan result, 1)
 	c.server.reseed()
-	go func() { // it may go on when the client has given up: the request is on its way
+	go func() { // outlives a client that gives up: its request is already on the wire
 		got, err := c.exchange(ctx, r)
 		done <- result{got, err}
 	}()
@@ -71,7 +71,7 @@ func (c *Client) RoundTrip(request *http.Request) (*http.Response, error) {
 	case <-r.cut:
 		err = errCut
 	}
-	go func() { // a watch that no client reads
+	go func() { // close a watch that no client reads
 		if got := <-done; got.answer != nil && got.stream != nil {
 			_ = got.stream.Close()
 		}
@@ -104,14 +104,14 @@ func (c *Client) exchange(ctx context.Context, r *Request) (*answer, error) {
 	return got, nil
 }
 
-// answer is what the server answers.
+// answer is the server's response to a request.
 type answer struct {
 	code   int
 	body   []byte
 	view   view
-	text   bool    // no object
-	stream *Stream // instead of the body
-	// retryAfter is in seconds; 0 for none.
+	text   bool    // plain text, not an object
+	stream *Stream // replaces the body
+	// retryAfter is in seconds; 0 if there is none.
 	retryAfter int32
 }
 
@@ -136,7 +136,7 @@ func (a *answer) response(request *http.Request) *http.Response {
 	return response
 }
 
-// statusOf is an error as the API server words it.
+// statusOf returns err as the API server would report it.
 func statusOf(err error) *metav1.Status {
 	status := metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}
 	var known apierrors.APIStatus
@@ -147,7 +147,7 @@ func statusOf(err error) *metav1.Status {
 	return &status
 }
 
-// failure is the answer for an error.
+// failure returns the answer that reports err.
 func failure(err error) *answer {
 	status := statusOf(err)
 	a := object200(status)
@@ -158,10 +158,10 @@ func failure(err error) *answer {
 	return a
 }
 
-// object200 is the answer with a Go value.
+// object200 returns an answer with the given Go value as its body.
 func object200(value any) *answer { return &answer{code: http.StatusOK, body: encode(value)} }
 
-// notFound is the answer for a path that is not served.
+// notFound returns the answer for a path that is not served.
 func notFound() *answer {
 	return &answer{code: http.StatusNotFound, body: []byte("404 page not found\n"), text: true}
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// startController starts the controller as cmd/controller does. stop stops it, and returns when all its goroutines have ended.
+// startController starts the controller as cmd/controller does. stop stops it and returns once all its goroutines have ended.
 func startController(ctx context.Context, t *testing.T, server *apiserver.Server) (stop func()) {
 	t.Helper()
 	config := configOf(server, "controller", nil)
@@ -69,7 +69,7 @@ func startController(ctx context.Context, t *testing.T, server *apiserver.Server
 	}
 }
 
-// tend does what a scheduler and a kubelet do to pods, until ctx is done.
+// tend does the work of the scheduler and the kubelet for all pods until ctx is done.
 func tend(ctx context.Context, t *testing.T, kube kubernetes.Interface) {
 	w := must(kube.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{TimeoutSeconds: ptr.To[int64](100_000)}))
 	defer w.Stop()
@@ -115,7 +115,7 @@ func makeReady(ctx context.Context, kube kubernetes.Interface, pod *corev1.Pod) 
 	return err
 }
 
-// The real controller brings a PodManager to its pods, and then leaves everything alone for an hour.
+// The real controller creates the pods of a PodManager, and then writes nothing for an hour.
 func TestController(t *testing.T) {
 	began := time.Now()
 	simulate(t, nil, func(t *testing.T, s sim) {
@@ -127,7 +127,7 @@ func TestController(t *testing.T) {
 		stop := startController(ctx, t, s.Server)
 		nodeCtx, stopNode := context.WithCancel(ctx)
 		go tend(nodeCtx, t, s.kube)
-		time.Sleep(2 * time.Minute) // the revision is good by then
+		time.Sleep(2 * time.Minute) // the rollout has completed by then
 		synctest.Wait()
 		live, err := s.managers.AppsV1().PodManagers("default").Get(ctx, "web", get)
 		if err != nil {
@@ -147,11 +147,11 @@ func TestController(t *testing.T) {
 	t.Logf("it took %v", time.Since(began))
 }
 
-// Twenty PodManagers live through two rollouts in ten minutes.
+// Twenty PodManagers go through two rollouts in ten minutes.
 func TestTenMinutes(t *testing.T) {
 	began, writes := time.Now(), int64(0)
 	simulate(t, nil, func(t *testing.T, s sim) {
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{})) // 20 logs cost more than the simulation
+		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{})) // the logs of 20 PodManagers cost more than the simulation
 		client := s.managers.AppsV1().PodManagers("default")
 		for i := range 20 {
 			manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i)}, Spec: v1.PodManagerSpec{Replicas: ptr.To[int32](3), Image: "nginx:0"}}

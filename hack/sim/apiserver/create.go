@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// maxNameTries is how often a name is generated anew if there is an object of that name.
+// maxNameTries is how many names the server generates before it gives up because all of them are taken.
 const maxNameTries = 8
 
 func (s *Server) create(ctx context.Context, r *Request) (*answer, error) {
@@ -71,14 +71,14 @@ func (s *Server) add(ctx context.Context, r *Request, created Object) (*object, 
 	return s.commit(r, nil, created), nil
 }
 
-// initialize sets the metadata that is the server's.
+// initialize sets the metadata that the server owns.
 func (s *Server) initialize(r *Request, created Object) error {
 	switch {
 	case created.GetNamespace() != "" && created.GetNamespace() != r.Namespace:
 		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	case created.GetResourceVersion() != "":
 		return fmt.Errorf("resourceVersion should not be set on objects to be created")
-	case r.Name != "" && created.GetName() != r.Name: // an update that creates
+	case r.Name != "" && created.GetName() != r.Name: // an update that creates the object
 		return wrongName(r, created)
 	}
 	if created.SetNamespace(r.Namespace); created.GetName() == "" && created.GetGenerateName() != "" {
@@ -108,7 +108,7 @@ func (s *Server) generateName(base string) string {
 	return string(name)
 }
 
-// prepareCreate sets what clients cannot set.
+// prepareCreate sets the fields that clients cannot set.
 func (r *Resource) prepareCreate(created Object) {
 	if r.has(hasGeneration) {
 		created.SetGeneration(1)
@@ -145,7 +145,7 @@ func (s *Server) CreateNamespace(name string) error {
 	return err
 }
 
-// resource is the resource of a name that only one group has.
+// resource returns the resource with this name. The name must be unique across groups.
 func (s *Server) resource(name string) *Resource {
 	return s.resources[slices.IndexFunc(s.resources, func(r *Resource) bool { return r.Name == name })]
 }

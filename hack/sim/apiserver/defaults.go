@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// setPodDefaults fills in what the API server and its built-in admission set in every pod.
+// setPodDefaults sets the defaults that the API server and its built-in admission plugins set in every pod.
 func setPodDefaults(pod *corev1.Pod) {
 	spec := &pod.Spec
 	setDefault(&spec.RestartPolicy, corev1.RestartPolicyAlways)
@@ -72,7 +72,7 @@ func setProbeDefaults(p *corev1.Probe) {
 	}
 }
 
-// addToleration lets a pod stay on a node in trouble for five minutes, unless it says something else.
+// addToleration lets a pod stay on a node with this taint for five minutes, unless the pod already tolerates it.
 func addToleration(spec *corev1.PodSpec, taint string) {
 	for _, t := range spec.Tolerations {
 		if (t.Key == taint || t.Key == "") && (t.Effect == corev1.TaintEffectNoExecute || t.Effect == "") {

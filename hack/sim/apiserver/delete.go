@@ -30,7 +30,7 @@ func (s *Server) delete(ctx context.Context, r *Request) (*answer, error) {
 	return s.object(r, http.StatusOK, deleted), nil
 }
 
-// deleteOptions are those of the body, or of the query without a body.
+// deleteOptions returns the options from the body. Without a body, it takes them from the query.
 func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 	options := &metav1.DeleteOptions{}
 	if len(r.Body) > 0 {
@@ -49,7 +49,7 @@ func (r *Request) deleteOptions() (*metav1.DeleteOptions, error) {
 	return options, nil
 }
 
-// remove deletes an object, or makes it terminate. isGone is false if it is still there.
+// remove deletes an object or marks it as terminating. isGone is false if the object still exists.
 func (s *Server) remove(ctx context.Context, r *Request, options *metav1.DeleteOptions) (deleted *object, isGone bool, err error) {
 	for {
 		present := s.get(r.Resource, r.key())
@@ -80,7 +80,7 @@ func checkPreconditions(r *Request, wanted *metav1.Preconditions, present *objec
 	if wanted == nil {
 		return nil
 	}
-	kind := schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind} // the API server names the kind here
+	kind := schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind} // the API server puts the kind here
 	if uid := wanted.UID; uid != nil && *uid != present.GetUID() {
 		return apierrors.NewConflict(kind, r.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
 			"The object might have been deleted and then recreated", *uid, present.GetUID()))
@@ -110,7 +110,7 @@ func (s *Server) removePresent(r *Request, options *metav1.DeleteOptions, presen
 	switch {
 	case isGraceful && (len(finalizers) > 0 || *next.GetDeletionGracePeriodSeconds() > 0):
 		return s.write(r, present, next), false
-	case isGraceful: // a pod without a grace period is first seen to terminate
+	case isGraceful: // watchers see a pod without a grace period terminate before it is deleted
 		present = s.write(r, present, next)
 	case len(finalizers) > 0:
 		markDeleted(next)
@@ -119,7 +119,7 @@ func (s *Server) removePresent(r *Request, options *metav1.DeleteOptions, presen
 	return s.write(r, present, nil), true
 }
 
-// write commits unless it is a dry run.
+// write commits the new state unless the request is a dry run.
 func (s *Server) write(r *Request, present *object, content Object) *object {
 	switch {
 	case !r.DryRun:
@@ -131,7 +131,7 @@ func (s *Server) write(r *Request, present *object, content Object) *object {
 	}
 }
 
-// terminateNamespace reports whether the namespace stays for now: its content has to go first.
+// terminateNamespace marks a namespace as terminating. It reports whether the namespace stays for now because its content has to be deleted first.
 func terminateNamespace(namespace *corev1.Namespace) bool {
 	if namespace.DeletionTimestamp == nil {
 		namespace.DeletionTimestamp, namespace.Status.Phase = ptr.To(now()), corev1.NamespaceTerminating
@@ -140,7 +140,7 @@ func terminateNamespace(namespace *corev1.Namespace) bool {
 	return len(namespace.Spec.Finalizers) > 0
 }
 
-// shortenGrace gives a pod its time to terminate. isPending says that it terminates already, and as soon as is asked for.
+// shortenGrace sets or shortens the grace period of a pod. isPending reports that the pod is already terminating, at least as soon as requested.
 func shortenGrace(pod *corev1.Pod, options *metav1.DeleteOptions) (isGraceful, isPending bool) {
 	wanted := options.GracePeriodSeconds
 	if wanted != nil && *wanted < 0 {
@@ -171,7 +171,7 @@ func shortenGrace(pod *corev1.Pod, options *metav1.DeleteOptions) (isGraceful, i
 	return true, false
 }
 
-// markDeleted makes an object terminate that waits for its finalizers.
+// markDeleted marks an object as terminating while it waits for its finalizers.
 func markDeleted(o Object) {
 	if o.GetDeletionTimestamp() == nil && o.GetGeneration() > 0 {
 		o.SetGeneration(o.GetGeneration() + 1)
@@ -182,7 +182,7 @@ func markDeleted(o Object) {
 	o.SetDeletionGracePeriodSeconds(ptr.To[int64](0))
 }
 
-// finalizersFor are the finalizers of an object that is deleted with these options. The garbage collector removes those of its own.
+// finalizersFor returns the finalizers of an object that is deleted with these options. The garbage collector removes the ones it handles.
 func finalizersFor(options *metav1.DeleteOptions, present []string) []string {
 	orphans := slices.Contains(present, metav1.FinalizerOrphanDependents)
 	foreground := slices.Contains(present, metav1.FinalizerDeleteDependents) && !orphans
@@ -201,7 +201,7 @@ func finalizersFor(options *metav1.DeleteOptions, present []string) []string {
 	return finalizers
 }
 
-// deleteCollection deletes all objects of a selection, one by one.
+// deleteCollection deletes all selected objects one by one.
 func (s *Server) deleteCollection(ctx context.Context, r *Request) (*answer, error) {
 	selected, err := newSelection(r)
 	if err != nil {
@@ -228,6 +228,6 @@ func (s *Server) deleteCollection(ctx context.Context, r *Request) (*answer, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	selected.namespace = "" // all that was deleted is in it
+	selected.namespace = "" // the deleted objects were selected by namespace already
 	return page{}.encode(r, selected, deleted, s.version), nil
 }

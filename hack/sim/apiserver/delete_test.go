@@ -27,7 +27,7 @@ func TestDeletePod(t *testing.T) {
 		options metav1.DeleteOptions
 		code    int
 		message string
-		// grace is what is left; -1 if the pod is gone. writes is how many versions it takes.
+		// grace is the remaining grace period; -1 if the pod is gone. writes is how many versions the deletion takes.
 		grace, writes int64
 	}{
 		"unscheduled":                 {nil, remove, 0, "", -1, 2},
@@ -74,7 +74,7 @@ func TestDeletePod(t *testing.T) {
 	}
 }
 
-// The answer to the deletion of a pod has its last version, and a pod that was deleted twice is not found.
+// The answer to a pod's deletion carries its last version. A second deletion gets 404.
 func TestDeleteAnswer(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()
@@ -133,7 +133,7 @@ func TestFinalizers(t *testing.T) {
 	}
 }
 
-// The content of a namespace goes first, by its controller.
+// A terminating namespace stays until its content is gone and its controller has removed the finalizer.
 func TestNamespace(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()

@@ -12,7 +12,7 @@ import (
 // serverVersion is the version of Kubernetes that the server behaves like.
 var serverVersion = version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3", Platform: "linux/amd64"}
 
-// serveOther serves what is no object: discovery, health, and reviews.
+// serveOther serves paths that are not objects: discovery, health, and reviews.
 func (s *Server) serveOther(r *Request) *answer {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
 	switch first := parts[0]; {
@@ -39,7 +39,7 @@ func (s *Server) serveOther(r *Request) *answer {
 	return notFound()
 }
 
-// groups are the API groups but the core group, each with its only version.
+// groups returns the API groups other than the core group, each with its only version.
 func (s *Server) groups() []metav1.APIGroup {
 	var groups []metav1.APIGroup
 	for _, r := range s.resources {

@@ -1,6 +1,6 @@
-// Package apiserver is an API server in memory, for simulations: the real client-go runs over it, within a synctest bubble or not. A client
-// is an http.RoundTripper. There are no sockets, and the server has no goroutines of its own: a request runs in the goroutine of its client,
-// and a watch in the goroutine that reads it.
+// Package apiserver is an in-memory API server for simulations. The real client-go runs against it, inside a synctest bubble or outside. A client
+// is an http.RoundTripper. There are no sockets, and the server starts no goroutines: a request runs in the goroutine of its client, and a watch
+// runs in the goroutine that reads it.
 //
 //	server.go     what a simulation does to the server: start, compact, restart, restore, observe
 //	client.go     transports, and where faults come in
@@ -14,8 +14,8 @@
 //	admission.go, quota.go    hooks that refuse or change objects; namespaces and quotas
 //	discovery.go, reviews.go    what is served, and who may do what
 //
-// What the API server itself does is here. What other processes of a cluster do is not: the garbage collector, the scheduler, kubelets, and
-// the controllers of namespaces, disruption budgets and quotas are clients.
+// This package simulates only the API server. The other components of a cluster are its clients: the garbage collector, the scheduler, kubelets,
+// and the controllers of namespaces, disruption budgets and quotas.
 //
-// Everything is in one order: there is one version counter, lists are sorted, and random bits come from the source that the simulation hands in.
+// Every run is deterministic: there is one version counter, lists are sorted, and random bits come from the source that the simulation passes in.
 package apiserver

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// Object is an object as the server keeps it: a Go type of Kubernetes, or an *unstructured.Unstructured of a custom resource.
+// Object is an object as the server stores it: a Go type of Kubernetes, or an *unstructured.Unstructured for a custom resource.
 type Object interface {
 	runtime.Object
 	metav1.Object
@@ -52,21 +52,21 @@ func (r *Resource) decode(body []byte) (Object, error) {
 	return decoded, nil
 }
 
-// complete is an object with the defaults of the schema, and without what it does not know.
+// complete returns an object with the defaults of the schema and without unknown fields.
 func (s *Schema) complete(content map[string]any) *unstructured.Unstructured {
 	metadata, _ := content["metadata"].(map[string]any)
 	if metadata == nil {
 		metadata = map[string]any{}
 	}
 	maps.DeleteFunc(metadata, func(_ string, value any) bool { return value == nil })
-	delete(content, "metadata") // which the schema does not describe
+	delete(content, "metadata") // the schema does not describe metadata
 	s.prune(content)
 	s.fill(content)
 	content["metadata"] = metadata
 	return &unstructured.Unstructured{Object: content}
 }
 
-// decodeInto reads a Go value. Clients of built-in kinds may send protobuf.
+// decodeInto decodes a body into a Go value. Clients of built-in kinds may send protobuf.
 func decodeInto(body []byte, into runtime.Object) error {
 	var err error
 	if bytes.HasPrefix(body, []byte("k8s\x00")) {
@@ -82,7 +82,7 @@ func decodeInto(body []byte, into runtime.Object) error {
 
 var protobufSerializer = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
-// view is a form in which clients see objects.
+// view is an encoding in which clients see objects.
 type view int
 
 const (
@@ -92,7 +92,7 @@ const (
 	views
 )
 
-// viewFor is what a client gets that accepts some media types. Custom resources, metadata and errors are always in JSON.
+// viewFor returns the view for an Accept header. Custom resources, metadata and errors are always in JSON.
 func (r *Resource) viewFor(accepted string) view {
 	switch {
 	case strings.Contains(accepted, "as=PartialObjectMetadata"):
@@ -125,21 +125,21 @@ func (v view) encode(o runtime.Object) []byte {
 	}
 	var encoded bytes.Buffer
 	if err := protobufSerializer.Encode(o, &encoded); err != nil {
-		panic(err) // cannot happen: all built-in kinds have protobuf
+		panic(err) // cannot happen: all built-in kinds support protobuf
 	}
 	return encoded.Bytes()
 }
 
 var partial = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}
 
-// encodeEvent is an event of a watch: a line in JSON, and a frame in protobuf.
+// encodeEvent encodes a watch event: a line in JSON, or a frame in protobuf.
 func (v view) encodeEvent(event watch.EventType, object []byte) []byte {
 	if v != inProtobuf {
 		return fmt.Appendf(make([]byte, 0, len(object)+40), `{"type":"%s","object":%s}`+"\n", event, object)
 	}
 	encoded, err := (&metav1.WatchEvent{Type: string(event), Object: runtime.RawExtension{Raw: object}}).Marshal()
 	if err != nil {
-		panic(err) // cannot happen: it has only bytes
+		panic(err) // cannot happen: the event holds only bytes
 	}
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(encoded))), encoded...)
 }

@@ -14,7 +14,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// evict deletes a pod if its disruption budget allows that.
+// evict deletes a pod if its disruption budget allows it.
 func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 	eviction := &policyv1.Eviction{}
 	if err := decodeInto(r.Body, eviction); err != nil {
@@ -36,7 +36,7 @@ func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 			return nil, err
 		}
 	}
-	// The condition is a write of its own, so that the preconditions hold no longer.
+	// Setting the condition is a separate write that changes the resource version, so only the UID can still be a precondition.
 	options.Preconditions = &metav1.Preconditions{UID: &pod.UID}
 	_, err := s.modify(r, func(present *object) (Object, error) {
 		if err := checkPreconditions(r, options.Preconditions, present); err != nil {
@@ -57,7 +57,7 @@ func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 	return evicted, nil
 }
 
-// checkBudget refuses an eviction that the pod's disruption budget does not allow, and otherwise counts it.
+// checkBudget refuses an eviction that the pod's disruption budget does not allow. Otherwise it counts the eviction.
 func (s *Server) checkBudget(r *Request, pod *corev1.Pod) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

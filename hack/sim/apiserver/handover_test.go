@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// slowEvents is an API server that takes its time with events.
+// slowEvents makes the API server slow to accept events.
 type slowEvents struct{}
 
 func (slowEvents) Before(_ context.Context, r *apiserver.Request) error {
@@ -51,8 +51,8 @@ func startProcess(ctx context.Context, t *testing.T, s sim, name string, argumen
 	}
 }
 
-// The events of the last syncs are all written: after the Lease was released, for the next leader does not wait for them, but before the
-// process ends. So are those of shards that another replica takes.
+// All events of the last syncs are written before the process ends. They may arrive after the Lease was released, because the next leader does not
+// wait for them. The same holds for shards that another replica takes over.
 func TestEventsArriveAfterHandover(t *testing.T) {
 	tests := map[string]struct {
 		arguments []string
@@ -78,7 +78,7 @@ func TestEventsArriveAfterHandover(t *testing.T) {
 				time.Sleep(time.Minute)
 				if test.isJoined {
 					stopSecond := startProcess(ctx, t, s, "second", test.arguments...)
-					for range 50 { // while it asks for one shard after the other
+					for range 50 { // while the second replica acquires one shard after the other
 						createManagers(2)
 					}
 					stopSecond()
@@ -94,7 +94,7 @@ func TestEventsArriveAfterHandover(t *testing.T) {
 				if len(told) != managers {
 					t.Errorf("%d of %d events have arrived", len(told), managers)
 				}
-				time.Sleep(time.Minute) // the last requests end
+				time.Sleep(time.Minute) // let the last requests end
 				synctest.Wait()
 			})
 		})

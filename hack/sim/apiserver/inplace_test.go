@@ -19,7 +19,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// mapImages is what a webhook does that maps all tags of an application to the same digest in a mirror.
+// mapImages acts like a webhook that maps all tags of an application to the same digest in a mirror.
 func mapImages(_ context.Context, review *apiserver.Review) error {
 	if review.Request.Resource.Name != "pods" || review.Operation == apiserver.Delete {
 		return nil
@@ -31,7 +31,7 @@ func mapImages(_ context.Context, review *apiserver.Review) error {
 	return nil
 }
 
-// keepResources is what a policy does that lets no pod have other CPU or memory than it was created with.
+// keepResources acts like a policy that does not let a pod's CPU or memory change after creation.
 func keepResources(_ context.Context, review *apiserver.Review) error {
 	if review.Request.Resource.Name != "pods" || review.Request.Subresource != "resize" {
 		return nil
@@ -40,7 +40,7 @@ func keepResources(_ context.Context, review *apiserver.Review) error {
 	return nil
 }
 
-// restartContainers does what a kubelet does about updates in place, until ctx is done: it restarts a container whose image is another one.
+// restartContainers does the kubelet's part of in-place updates until ctx is done: it restarts a container whose image has changed.
 func restartContainers(ctx context.Context, t *testing.T, kube kubernetes.Interface) {
 	w := must(kube.CoreV1().Pods("").Watch(ctx, metav1.ListOptions{TimeoutSeconds: ptr.To[int64](100_000)}))
 	defer w.Stop()
@@ -65,9 +65,9 @@ func restartContainers(ctx context.Context, t *testing.T, kube kubernetes.Interf
 	}
 }
 
-// Admission maps the new image to the one that the containers run, or keeps their CPU. No kubelet restarts or resizes anything then: the update
-// is done once it is stored, and so is the next one, which puts back what was before. Without a mapping each update restarts every container
-// once.
+// Admission maps the new image to the one that the containers already run, or keeps their CPU. The kubelet then has nothing to restart or resize.
+// The update is complete once it is stored, and so is the next one, which reverts the change. Without a mapping, each update restarts every
+// container once.
 func TestChangedByAdmission(t *testing.T) {
 	for name, test := range map[string]struct {
 		hook     apiserver.Admission
@@ -110,7 +110,7 @@ func TestChangedByAdmission(t *testing.T) {
 	}
 }
 
-// inPlace is a PodManager whose pods are updated in place, one at a time.
+// inPlace returns a PodManager whose pods are updated in place, one at a time.
 func inPlace(image, cpu string) *v1.PodManager {
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodManagerSpec{Replicas: ptr.To[int32](3)}}
 	manager.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{

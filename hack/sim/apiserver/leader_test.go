@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// Two replicas share the shards by Leases on the server, and one that stops gives its shards to the other.
+// Two replicas share the shards through Leases on the server. When one replica stops, the other takes over its shards.
 func TestGroup(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		_, ctx := ktesting.NewTestContext(t)
@@ -48,6 +48,6 @@ func TestGroup(t *testing.T) {
 			t.Errorf("the second holds %d shards", held)
 		}
 		stopSecond()
-		time.Sleep(time.Minute) // the last requests end
+		time.Sleep(time.Minute) // let the last requests end
 	})
 }

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// selection is which objects of a resource a list or watch is about.
+// selection describes which objects of a resource a list or watch covers.
 type selection struct {
 	namespace string
 	view      view
@@ -59,7 +59,7 @@ func (s selection) matches(o *object) bool {
 	return s.fields.Empty() || s.fields.Matches(fieldsOf{o})
 }
 
-// fieldsOf are the fields of an object for a selector.
+// fieldsOf presents an object to field selectors.
 type fieldsOf struct{ *object }
 
 func (f fieldsOf) Has(path string) bool { return f.Get(path) != "" }
@@ -82,13 +82,13 @@ func (f fieldsOf) Get(path string) string {
 	return fmt.Sprint(value)
 }
 
-// page is which part of which state a list asks for.
+// page describes which part of which state a list asks for.
 type page struct {
-	version  int64 // of the state; 0 for the present
-	notOlder int64 // the version that the present state has to have reached
+	version  int64 // of the state; 0 for the present state
+	notOlder int64 // the version that the server must have reached before it answers
 	start    string
 	limit    int
-	// isContinued says that the client goes on with an earlier list.
+	// isContinued is true if the client continues an earlier list.
 	isContinued bool
 }
 
@@ -117,7 +117,7 @@ func (s *Server) list(ctx context.Context, r *Request) (*answer, error) {
 	return wanted.encode(r, selected, objects, version), nil
 }
 
-// encode is the list.
+// encode returns the answer with the objects of this page.
 func (p page) encode(r *Request, selected selection, objects []*object, version int64) *answer {
 	metadata := metav1.ListMeta{ResourceVersion: strconv.FormatInt(version, 10)}
 	var items []*object
@@ -144,7 +144,7 @@ func (p page) encode(r *Request, selected selection, objects []*object, version 
 	return &answer{code: http.StatusOK, body: list(r.view, metadata, items), view: r.view}
 }
 
-// encodeList puts a list together from its items, which are encoded once for all lists.
+// encodeList assembles a list from its items. Each item is encoded once for all lists.
 func (r *Resource) encodeList(v view, metadata metav1.ListMeta, items []*object) []byte {
 	kind := metav1.TypeMeta{Kind: r.Kind, APIVersion: r.GroupVersion().String()}
 	if v == metadataInJSON {
@@ -191,7 +191,7 @@ func newPage(r *Request) (page, error) {
 		return p, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	case token != "":
 		return p, p.resume(token)
-	case match == metav1.ResourceVersionMatchExact, match == "" && limit > 0: // a page of a version is exact unless it says otherwise
+	case match == metav1.ResourceVersionMatchExact, match == "" && limit > 0: // without a match, a page of a version is exact
 		p.version = version
 	default:
 		p.notOlder = version
@@ -212,7 +212,7 @@ func parseVersion(r *Request) (int64, error) {
 	return version, nil
 }
 
-// token is the content of a continue token, as the API server writes it.
+// token is the content of a continue token, in the API server's format.
 type token struct {
 	APIVersion string `json:"v"`
 	Version    int64  `json:"rv"`
@@ -223,7 +223,7 @@ func newToken(version int64, start string) string {
 	return base64.RawURLEncoding.EncodeToString(encode(token{"meta.k8s.io/v1", version, start}))
 }
 
-// resume goes on where an earlier page has ended. A token without a version goes on with the present state.
+// resume continues where an earlier page ended. A token without a version continues with the present state.
 func (p *page) resume(text string) error {
 	var t token
 	data, err := base64.RawURLEncoding.DecodeString(text)
@@ -249,10 +249,10 @@ func expiredList(p page) error {
 	return expired
 }
 
-// maxVersionWait is how long a request waits for a version that was not written yet.
+// maxVersionWait is how long a request waits for a version that has not been written yet.
 const maxVersionWait = 3 * time.Second
 
-// awaitVersion waits until a version was written.
+// awaitVersion waits until the given version has been written.
 func (s *Server) awaitVersion(ctx context.Context, version int64) error {
 	limit := time.After(maxVersionWait)
 	for {

@@ -13,7 +13,7 @@ func TestList(t *testing.T) {
 	const exact = metav1.ResourceVersionMatchExact
 	tests := map[string]struct {
 		options metav1.ListOptions
-		// want are the names and, after a slash, the version of the list.
+		// want is the names and, after a slash, the version of the list.
 		want    string
 		code    int
 		message string
@@ -58,7 +58,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// A list in pages is of one version, until that is compacted: then the client may go on with what there is now.
+// All pages of a list are of one version. Once that version is compacted, the client may continue with the present state.
 func TestPages(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()
@@ -85,7 +85,7 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// A list of a version that is about to be written waits for it.
+// A list at a version that has not been written yet waits for that version.
 func TestListWaits(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
-// errModified is why an update of an old version is refused, in the words of the API server.
+// errModified is the API server's error for an update of an old version.
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
 
-// patched is the present state with the patch of the request.
+// patched returns the present state with the request's patch applied.
 func (r *Request) patched(present *object) (Object, error) {
 	var typed runtime.Object
 	if r.Resource.schema == nil {
@@ -30,7 +30,7 @@ func (r *Request) patched(present *object) (Object, error) {
 	return r.Resource.decode(document)
 }
 
-// applyPatch patches a document. typed is nil for a document that has no strategic merge patch.
+// applyPatch patches a document. typed is nil if the resource does not support strategic merge patches.
 func (r *Request) applyPatch(original []byte, typed runtime.Object) ([]byte, error) {
 	contentType, _, _ := mime.ParseMediaType(r.contentType)
 	switch patchType := types.PatchType(contentType); {
@@ -60,7 +60,7 @@ func (r *Request) applyPatch(original []byte, typed runtime.Object) ([]byte, err
 	}}
 }
 
-// unprocessable is the error of a JSON patch that cannot be applied, such as one whose test fails.
+// unprocessable returns the error for a JSON patch that cannot be applied, for example because one of its tests fails.
 func unprocessable(err error) error {
 	if err == nil {
 		return nil

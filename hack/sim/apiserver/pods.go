@@ -21,7 +21,7 @@ func newPodStatus(pod *corev1.Pod) corev1.PodStatus {
 	return status
 }
 
-// qosOf is the class of a pod by the CPU and memory of its containers.
+// qosOf returns the QoS class of a pod.
 func qosOf(pod *corev1.Pod) corev1.PodQOSClass {
 	isBestEffort, isGuaranteed := true, true
 	for _, c := range slices.Concat(pod.Spec.InitContainers, pod.Spec.Containers) {
@@ -41,7 +41,7 @@ func qosOf(pod *corev1.Pod) corev1.PodQOSClass {
 	}
 }
 
-// keepPodStatus keeps what a write of the status cannot change or leave out.
+// keepPodStatus restores the fields that a status update cannot change or omit.
 func keepPodStatus(pod, old *corev1.Pod) {
 	pod.OwnerReferences = old.OwnerReferences
 	setDefault(&pod.Status.QOSClass, old.Status.QOSClass)
@@ -54,8 +54,8 @@ func keepPodStatus(pod, old *corev1.Pod) {
 	}
 }
 
-// UpdatePodStatus writes the status of a pod without a transport, for kubelets, whose writes are most of all. change changes the present state,
-// and reports whether there is something to write.
+// UpdatePodStatus writes the status of a pod without a transport. It is for kubelets, which send most of the writes. change modifies the present
+// state and reports whether there is something to write.
 func (s *Server) UpdatePodStatus(client, namespace, name string, change func(pod *corev1.Pod) bool) error {
 	r := &Request{Client: client, Verb: "update", Resource: s.resource("pods"), Subresource: "status", Namespace: namespace, Name: name}
 	s.mu.Lock()
@@ -71,12 +71,12 @@ func (s *Server) UpdatePodStatus(client, namespace, name string, change func(pod
 	return err
 }
 
-// updatablePodFields is what the API server says can be changed.
+// updatablePodFields is the API server's message about which fields of a pod can be changed.
 const updatablePodFields = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`," +
 	"`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations)," +
 	"`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 
-// validatePodUpdate refuses changes of what is fixed in a pod.
+// validatePodUpdate refuses changes to a pod's immutable fields.
 func validatePodUpdate(next, present *corev1.Pod) field.ErrorList {
 	if equality.Semantic.DeepEqual(next.Spec, present.Spec) {
 		return nil
@@ -104,7 +104,7 @@ func validatePodUpdate(next, present *corev1.Pod) field.ErrorList {
 	return nil
 }
 
-// keepUnlessResized takes the resources of a pod's containers from a request, and all else from the present state.
+// keepUnlessResized takes the resources of a pod's containers from a request, and everything else from the present state.
 func keepUnlessResized(pod, old *corev1.Pod) field.ErrorList {
 	path := field.NewPath("spec")
 	resized := old.DeepCopy()
@@ -120,7 +120,7 @@ func keepUnlessResized(pod, old *corev1.Pod) field.ErrorList {
 		errs = append(errs, field.Invalid(path, old.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
 	}
 	setDefault(&pod.UID, old.UID)
-	resized.UID = pod.UID // so that the UID of another pod is refused
+	resized.UID = pod.UID // so that a request with another pod's UID is refused
 	*pod = *resized
 	return errs
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// olderCRD is the custom resource of a CRD that does not have a field of the status yet.
+// olderCRD returns the custom resource of a CRD that lacks a field of the status.
 func olderCRD(t *testing.T, field string) *apiserver.Resource {
 	t.Helper()
 	var crd map[string]any
@@ -39,7 +39,7 @@ func olderCRD(t *testing.T, field string) *apiserver.Resource {
 	return must(apiserver.ParseCRD(must(yaml.Marshal(crd))))
 }
 
-// If the CRD is older than the controller, the API server drops a field of the status. The controller writes each status once all the same.
+// If the CRD is older than the controller, the API server drops a field of the status. The controller still writes each status only once.
 func TestPrunedStatusIsWrittenOnce(t *testing.T) {
 	for _, field := range []string{"image", "podNames", "observedGeneration", "terminatingReplicas", "currentRevision", "updateRevision", "rollout", "conditions"} {
 		t.Run(field, func(t *testing.T) {
@@ -56,7 +56,7 @@ func checkWrittenOnce(t *testing.T, server *apiserver.Server) {
 	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
 	config := configOf(server, "test", nil)
 	kube, managers := kubernetes.NewForConfigOrDie(config), versioned.NewForConfigOrDie(config).AppsV1().PodManagers("default")
-	for i := range int32(5) { // the first is scaled to zero
+	for i := range int32(5) { // the first has zero replicas
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i)}, Spec: v1.PodManagerSpec{Replicas: ptr.To(i), Image: "nginx:1"}}
 		must(managers.Create(ctx, manager, create))
 	}

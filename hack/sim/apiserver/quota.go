@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// checkQuotas refuses a pod that exceeds a quota. Usage is counted from the pods that are there. The caller holds the lock.
+// checkQuotas refuses a pod that exceeds a quota. Usage is computed from the existing pods. The caller holds the lock.
 func (s *Server) checkQuotas(r *Request, created *corev1.Pod) error {
 	var used corev1.ResourceList
 	for _, o := range s.tables["resourcequotas"].objects {
@@ -28,7 +28,7 @@ func (s *Server) checkQuotas(r *Request, created *corev1.Pod) error {
 	return nil
 }
 
-// usage is what the pods of a namespace use that have not ended.
+// usage returns the resources used by the pods of a namespace that have not finished.
 func (s *Server) usage(namespace string) corev1.ResourceList {
 	used := corev1.ResourceList{}
 	for _, o := range s.tables["pods"].objects {

@@ -14,18 +14,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Request is what a client asks for.
+// Request is a parsed request of a client.
 type Request struct {
 	Client string
-	// Verb is as in access reviews: get, list, watch, create, update, patch, delete or deletecollection. For a path that is no resource it is
-	// the HTTP method in lower case.
+	// Verb is the verb of access reviews: get, list, watch, create, update, patch, delete or deletecollection. For a path that is not a resource,
+	// it is the HTTP method in lower case.
 	Verb string
 	Path string
-	// Resource is nil for a path that is no resource.
+	// Resource is nil for a path that is not a resource.
 	Resource                     *Resource
 	Subresource, Namespace, Name string
 	DryRun                       bool
-	// Body is what the client has sent.
+	// Body is the body that the client sent.
 	Body []byte
 
 	query       url.Values
@@ -46,7 +46,7 @@ func (r *Request) String() string {
 	return fmt.Sprintf("%s: %s %s %s", r.Client, r.Verb, name, strings.Trim(r.key(), "/"))
 }
 
-// Sent is the object that the client has sent; nil if there is none.
+// Sent returns the object that the client sent; nil if there is none.
 func (r *Request) Sent() Object {
 	if r.Resource == nil {
 		return nil
@@ -83,7 +83,7 @@ func (s *Server) parse(client string, request *http.Request) (*Request, error) {
 	return r, nil
 }
 
-// resolve finds the resource that a path is about.
+// resolve finds the resource that a path refers to.
 func (s *Server) resolve(r *Request, method string) {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
 	switch {
@@ -126,7 +126,7 @@ func (r *Request) verb(method string) string {
 
 func isTrue(value string) bool { return value == "true" || value == "1" }
 
-// serve carries out a request. The error breaks the connection.
+// serve carries out a request. An error breaks the connection.
 func (s *Server) serve(ctx context.Context, r *Request) (*answer, error) {
 	s.mu.Lock()
 	isCut := s.epoch != r.epoch
@@ -150,7 +150,7 @@ func (s *Server) serve(ctx context.Context, r *Request) (*answer, error) {
 	return got, nil
 }
 
-// forbidden is the refusal of a request that the client has no right to send.
+// forbidden returns the error for a request that the client is not authorized to send.
 func forbidden(r *Request) error {
 	name := r.Resource.Name
 	if r.Subresource != "" {
@@ -198,7 +198,7 @@ func (s *Server) read(r *Request) (*answer, error) {
 	return s.object(r, http.StatusOK, found), nil
 }
 
-// object is the answer with an object, in the view that the client has asked for.
+// object returns the answer with an object, in the view that the client asked for.
 func (s *Server) object(r *Request, code int, o *object) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

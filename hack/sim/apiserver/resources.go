@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// traits are how a resource differs from others.
+// traits are flags for the ways in which resources differ.
 type traits uint16
 
 const (
@@ -16,24 +16,24 @@ const (
 	hasScale
 	hasGeneration
 	needsVersion    // an update has to name the version that it replaces
-	createsOnUpdate // an update of an object that is not there creates it
-	returnsDeleted  // the answer to a delete is the object
+	createsOnUpdate // an update of an object that does not exist creates it
+	returnsDeleted  // the answer to a delete is the deleted object
 )
 
-// Resource is a kind that is served.
+// Resource is a kind that the server serves.
 type Resource struct {
 	schema.GroupVersionKind
-	// Name is the plural, as in paths.
+	// Name is the plural name that paths use.
 	Name   string
 	traits traits
 	more   []string // further subresources
-	fields []string // what field selectors can select, besides the name and the namespace
+	fields []string // supported by field selectors, in addition to the name and the namespace
 	schema *Schema  // nil for built-in kinds
 }
 
 var workload = hasStatus | hasGeneration
 
-// builtIn are the kinds of Kubernetes that the product, its tests, and the simulated processes of a cluster use.
+// builtIn are the built-in kinds that the product, its tests and the simulated cluster components use.
 var builtIn = []Resource{
 	{GroupVersionKind: core("Pod"), Name: "pods", traits: workload | returnsDeleted, more: []string{"binding", "eviction", "resize"},
 		fields: []string{"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "status.phase", "status.podIP", "status.nominatedNodeName"}},
@@ -64,7 +64,7 @@ func (r *Resource) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: r.Group, Resource: r.Name}
 }
 
-// groupKind is the kind as errors about an invalid object name it.
+// groupKind returns the kind that errors about an invalid object name.
 func (r *Resource) groupKind() schema.GroupKind { return r.GroupVersionKind.GroupKind() }
 
 func (r *Resource) subresources() []string {
@@ -78,7 +78,7 @@ func (r *Resource) subresources() []string {
 	return slices.Concat(all, r.more)
 }
 
-// newTyped is an empty object of the Go type of a built-in kind.
+// newTyped returns an empty object of a built-in kind's Go type.
 func (r *Resource) newTyped() Object {
 	object, err := scheme.Scheme.New(r.GroupVersionKind)
 	if err != nil {
@@ -87,5 +87,5 @@ func (r *Resource) newTyped() Object {
 	return object.(Object)
 }
 
-// storage is the name under which the store keeps the objects.
+// storage returns the key of the resource's table.
 func (r *Resource) storage() string { return r.groupResource().String() }

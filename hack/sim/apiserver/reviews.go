@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// review answers who a client is, and what it may do.
+// review answers reviews of a client's identity and permissions.
 func (s *Server) review(r *Request) *answer {
 	switch r.Path {
 	case "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
@@ -24,7 +24,7 @@ func (s *Server) review(r *Request) *answer {
 		return reviewed(r, review, func() { review.Status.UserInfo.Username = r.Client })
 	case "/apis/authentication.k8s.io/v1/tokenreviews":
 		review := &authenticationv1.TokenReview{}
-		return reviewed(r, review, func() { // the name of a client is its token
+		return reviewed(r, review, func() { // a client's name is its token
 			review.Status.Authenticated, review.Status.User.Username = review.Spec.Token != "", review.Spec.Token
 		})
 	}
@@ -41,7 +41,7 @@ func reviewed(r *Request, review runtime.Object, decide func()) *answer {
 	return a
 }
 
-// mayAccess asks whether a client may do what a review is about. All may read what is no resource.
+// mayAccess reports whether a client may do what a review asks about. Non-resource paths are allowed for every client.
 func (s *Server) mayAccess(client string, asked *authorizationv1.ResourceAttributes) bool {
 	if asked == nil {
 		return true

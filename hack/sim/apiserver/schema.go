@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Schema is the part of an OpenAPI schema that gives defaults and says which fields there are.
+// Schema is the part of an OpenAPI schema that declares fields and their defaults.
 type Schema struct {
 	Default              any
 	Properties           map[string]*Schema
@@ -19,7 +19,7 @@ type Schema struct {
 	PreservesUnknown     bool `json:"x-kubernetes-preserve-unknown-fields"`
 }
 
-// ParseCRD returns the custom resource of a CustomResourceDefinition in its stored version. Parsing takes a while: servers can share it.
+// ParseCRD returns the custom resource of a CustomResourceDefinition in its storage version. Parsing is slow, so servers can share the result.
 func ParseCRD(definition []byte) (*Resource, error) {
 	var crd struct {
 		Spec struct {
@@ -59,7 +59,7 @@ func ParseCRD(definition []byte) (*Resource, error) {
 	return nil, fmt.Errorf("the CRD %s has no stored version", crd.Spec.Names.Plural)
 }
 
-// fill adds the defaults that are missing in a value.
+// fill adds missing defaults to a value.
 func (s *Schema) fill(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -82,7 +82,7 @@ func (s *Schema) fill(value any) {
 	}
 }
 
-// prune removes what the schema does not know.
+// prune removes fields that the schema does not declare.
 func (s *Schema) prune(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -109,7 +109,7 @@ func (s *Schema) of(field string) *Schema {
 	return s.AdditionalProperties
 }
 
-// integers turns whole numbers into those that decoded objects have.
+// integers converts whole numbers to int64, the type that decoded objects use.
 func integers(value any) any {
 	switch value := value.(type) {
 	case float64:

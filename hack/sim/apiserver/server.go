@@ -13,13 +13,13 @@ import (
 	"github.com/mycompany/podmanager/hack/sim/luck"
 )
 
-// Config says what a server is like.
+// Config configures a server.
 type Config struct {
-	// Rand gives UIDs, the ends of generated names, and how long watches last that do not say so.
+	// Rand provides UIDs, the suffixes of generated names, and the duration of watches that do not set a timeout.
 	Rand *rand.Rand
-	// Custom are the custom resources, see ParseCRD.
+	// Custom are the custom resources; see ParseCRD.
 	Custom []*Resource
-	// Authorize reports whether a client may send a request; nil if all may do everything. Access reviews ask it, too.
+	// Authorize reports whether a client may send a request. If it is nil, every request is allowed. Access reviews use it, too.
 	Authorize func(*Request) bool
 }
 
@@ -36,16 +36,16 @@ type Server struct {
 	observers []func(*Change)
 	// compacted is the oldest version whose state is known. watchable is the oldest version from which a watch can resume.
 	compacted, watchable int64
-	// epoch counts the restarts. restarted is closed at the next one.
+	// epoch counts the restarts. restarted is closed at the next restart.
 	epoch     int
 	restarted chan struct{}
 	// versionReached is closed at the next write; nil if no request waits for it.
 	versionReached chan struct{}
-	// exchanged counts the requests, answers and events that went to and fro.
+	// exchanged counts the requests, answers and events that were exchanged with clients.
 	exchanged atomic.Uint64
 }
 
-// errCut is what a client gets whose connection the server has cut.
+// errCut is the error of a client whose connection the server has cut.
 var errCut = io.ErrUnexpectedEOF
 
 // New returns a server with one namespace, "default".
@@ -62,26 +62,26 @@ func New(config Config) *Server {
 		s.tables[r.storage()] = &table{}
 	}
 	if err := s.CreateNamespace("default"); err != nil {
-		panic(err) // cannot happen: there is no other yet
+		panic(err) // cannot happen: the server is empty
 	}
 	return s
 }
 
-// Observe has a function called for each write, in order. It must not send requests, wait, or change objects.
+// Observe registers a function that is called for each write, in order. It must not send requests, block, or change objects.
 func (s *Server) Observe(observe func(*Change)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.observers = append(s.observers, observe)
 }
 
-// Version is the version of the last write.
+// Version returns the version of the last write.
 func (s *Server) Version() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.version
 }
 
-// Compact forgets the states before a version: lists of them and watches from them are answered with 410.
+// Compact discards the states before a version. Lists and watches at those versions get 410.
 func (s *Server) Compact(version int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Server) Compact(version int64) {
 	}
 }
 
-// Restart cuts all connections. Afterwards no watch can resume from an earlier version, because the watch cache is filled anew.
+// Restart cuts all connections. Afterwards no watch can resume from an earlier version, because the watch cache starts empty.
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,15 +104,15 @@ func (s *Server) restart() {
 	s.watchable = s.version
 	close(s.restarted)
 	s.restarted = make(chan struct{})
-	for _, r := range s.resources { // in order, so that clients come back in the same order each time
+	for _, r := range s.resources { // in a fixed order, so that clients always reconnect in the same order
 		for _, stream := range slices.Clone(s.tables[r.storage()].streams) {
 			stream.cut(errCut)
 		}
 	}
 }
 
-// Restore puts the state of an earlier version back, as from a backup of etcd, and restarts. The next version is the one after it, plus ahead:
-// etcd can be told to go on with higher versions than before.
+// Restore restores the state of an earlier version, as from an etcd backup, and restarts. The next version is that version plus one plus ahead:
+// etcd can be told to continue with higher versions than before.
 func (s *Server) Restore(version, ahead int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,7 +131,7 @@ func (s *Server) Restore(version, ahead int64) error {
 	return nil
 }
 
-// tellRestored tells the observers what a restore has changed.
+// tellRestored notifies the observers of the changes that a restore has made.
 func (s *Server) tellRestored(r *Resource, before []*object, t *table) {
 	past := table{objects: before}
 	tell := func(c *Change) {
@@ -152,10 +152,10 @@ func (s *Server) tellRestored(r *Resource, before []*object, t *table) {
 	}
 }
 
-// reseed makes the runtime's random choices from now on follow from how much was exchanged, and from nothing else.
+// reseed makes the runtime's subsequent random choices depend only on the number of exchanged messages.
 func (s *Server) reseed() { luck.Seed(s.exchanged.Add(1)) }
 
-// newUID is a UID of the form that the API server makes.
+// newUID returns a UID in the API server's format.
 func (s *Server) newUID() types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -90,10 +90,10 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// testFaults are what a test has go wrong.
+// testFaults injects the faults that a test asks for.
 type testFaults struct {
 	before, after error
-	delay         time.Duration // ignores that the client gives up
+	delay         time.Duration // even if the client gives up
 	stream        *apiserver.Stream
 	asked         []string
 }
@@ -204,7 +204,7 @@ func TestAdmission(t *testing.T) {
 					return test.refusal
 				})
 				began := time.Now()
-				// A client that does not obey Retry-After, which would wait and try again ten times.
+				// Without retries: the client would obey Retry-After, wait, and try again ten times.
 				result := s.kube.CoreV1().RESTClient().Post().MaxRetries(0).Namespace("default").Resource("pods").Body(newPod("a")).Do(t.Context())
 				made := &corev1.Pod{}
 				err := result.Into(made)
@@ -318,7 +318,7 @@ func TestDiscoveryAndReviews(t *testing.T) {
 	checkError(t, err, 404, "the server could not find the requested resource")
 }
 
-// An observer sees all writes in order, and the same requests make the same objects with the same dice.
+// An observer sees all writes in order. With the same random source, the same requests create the same objects.
 func TestSameDice(t *testing.T) {
 	course := func() (seen []string) {
 		simulate(t, nil, func(t *testing.T, s sim) {

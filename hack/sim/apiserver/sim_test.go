@@ -36,14 +36,14 @@ var podManagers = sync.OnceValue(func() *apiserver.Resource {
 	return resource
 })
 
-// sim is a server with clients of one process.
+// sim is a server with the clients of one process.
 type sim struct {
 	*apiserver.Server
 	kube     kubernetes.Interface
 	managers versioned.Interface
 }
 
-// simulate runs a test in a bubble with a new server.
+// simulate runs a test against a new server in a synctest bubble.
 func simulate(t *testing.T, faults apiserver.Faults, test func(t *testing.T, s sim)) {
 	t.Helper()
 	custom := podManagers()
@@ -66,7 +66,8 @@ func configOf(server *apiserver.Server, name string, faults apiserver.Faults) *r
 	return &rest.Config{Host: "http://sim", Transport: server.Client(name, faults), QPS: -1}
 }
 
-// inProtobuf is what the controller uses for built-in kinds. JSON is tested with PodManagers here, and with all kinds by hack/test/simulation.
+// inProtobuf returns the configuration that the controller uses for built-in kinds. JSON is tested with PodManagers here, and with all kinds by
+// hack/test/simulation.
 func inProtobuf(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.ContentType, config.AcceptContentTypes = runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf+","+runtime.ContentTypeJSON
@@ -90,7 +91,7 @@ func newPod(name string, labels ...string) *corev1.Pod {
 	return pod
 }
 
-// must fails the test if there is an error.
+// must returns value and panics if there is an error.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -100,7 +101,7 @@ func must[T any](value T, err error) T {
 
 func (s sim) pods() typedcorev1.PodInterface { return s.kube.CoreV1().Pods("default") }
 
-// running is a pod that runs on a node.
+// running creates a pod that runs on a node.
 func (s sim) running(ctx context.Context, t *testing.T, name string, labels ...string) *corev1.Pod {
 	t.Helper()
 	pod := must(s.pods().Create(ctx, newPod(name, labels...), create))
@@ -113,7 +114,7 @@ func (s sim) running(ctx context.Context, t *testing.T, name string, labels ...s
 	return must(s.pods().UpdateStatus(ctx, pod, update))
 }
 
-// checkError compares an error with the code and a part of the message that are wanted; code 0 for no error.
+// checkError checks that an error has the wanted code and contains the wanted message. Code 0 means no error.
 func checkError(t *testing.T, err error, code int, message string) {
 	t.Helper()
 	var status apierrors.APIStatus

@@ -16,13 +16,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// object is one version of an object. It never changes.
+// object is one version of an object. It is immutable.
 type object struct {
 	Object
 	key     string // namespace/name
 	version int64
 	labels  labels.Set
-	encoded [views][]byte // for each view, once it was asked for
+	encoded [views][]byte // one per view, filled on first use
 }
 
 func newObject(content Object, version int64) *object {
@@ -41,20 +41,20 @@ func (o *object) in(v view) []byte {
 	return o.encoded[v]
 }
 
-// Change is one write, and a version in the history of a resource.
+// Change is one write: one version in the history of a resource.
 type Change struct {
 	Version int64
-	// Request is what was asked for. One request may be several writes.
+	// Request is the request that caused the write. One request may cause several writes.
 	Request *Request
-	// Old and New are the states before and after; nil before the creation and after the deletion.
+	// Old is nil for a creation, New is nil for a deletion.
 	Old, New Object
 
 	old, new *object
-	gone     *object // the old state with this version, once it was asked for
+	gone     *object // the old state with the version of the deletion, filled on first use
 	lines    map[line][]byte
 }
 
-// JSON is the new state. It is for observers, while they are told of the change.
+// JSON returns the new state. Only observers may call it, while they handle the change.
 func (c *Change) JSON() []byte { return c.new.in(inJSON) }
 
 func (c *Change) departed() *object {
@@ -64,7 +64,7 @@ func (c *Change) departed() *object {
 	return c.gone
 }
 
-// table has the objects of one resource.
+// table holds the objects of one resource.
 type table struct {
 	objects []*object // sorted by key
 	history []*Change
@@ -94,7 +94,7 @@ func (t *table) put(key string, o *object) {
 	}
 }
 
-// at are the objects as they were at a version, which the history has to reach.
+// at returns the objects as of a version, which the history has to cover.
 func (t *table) at(version int64) []*object {
 	past := table{objects: slices.Clone(t.objects)}
 	for _, c := range slices.Backward(t.history) {
@@ -110,15 +110,15 @@ func (t *table) at(version int64) []*object {
 	return past.objects
 }
 
-// get is the present state of an object; nil if there is none.
+// get returns the present state of an object; nil if there is none.
 func (s *Server) get(r *Resource, key string) *object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tables[r.storage()].get(key)
 }
 
-// commit replaces one state of an object by the next one, and tells all streams. The caller holds the lock. A state that is the same as before
-// is not written, as in etcd.
+// commit replaces the old state of an object with the new one, and notifies all streams. As in etcd, an unchanged state is not written. The caller
+// holds the lock.
 func (s *Server) commit(r *Request, old *object, content Object) *object {
 	if old != nil && content != nil && old.isSame(content) {
 		return old
@@ -152,7 +152,7 @@ func (s *Server) commit(r *Request, old *object, content Object) *object {
 	return c.new
 }
 
-// isSame compares what would be stored, but for the version.
+// isSame reports whether content would be stored as the same state, ignoring the version.
 func (o *object) isSame(content Object) bool {
 	content.SetResourceVersion(o.GetResourceVersion())
 	if custom, isCustom := content.(*unstructured.Unstructured); isCustom {
@@ -161,7 +161,7 @@ func (o *object) isSame(content Object) bool {
 	return bytes.Equal(inProtobuf.encode(content), o.in(inProtobuf))
 }
 
-// modify changes an object. It calls next with the present state until no other client has written in between, and commits what next returns.
+// modify changes an object. It calls next with the present state until no other client has written in between, and commits the result.
 func (s *Server) modify(r *Request, next func(present *object) (Object, error)) (*object, error) {
 	for {
 		present := s.get(r.Resource, r.key())
@@ -179,7 +179,8 @@ func (s *Server) modify(r *Request, next func(present *object) (Object, error)) 
 	}
 }
 
-// replace commits the new state if the present one has not changed. An object whose last finalizer goes is deleted instead.
+// replace commits the new state if the present one has not changed. If the update removes the last finalizer of a terminating object, it deletes
+// the object instead.
 func (s *Server) replace(r *Request, present *object, content Object) (written *object, isCurrent bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +195,7 @@ func (s *Server) replace(r *Request, present *object, content Object) (written *
 		if !r.DryRun {
 			s.commit(r, present, nil)
 		}
-		return newObject(content, 0), true, nil // the answer is the object that the client has written
+		return newObject(content, 0), true, nil // the answer is the object that the client wrote
 	case r.DryRun:
 		return newObject(content, 0), true, nil
 	default:
@@ -214,7 +215,7 @@ func isFinished(present *object, next Object) bool {
 	return grace == nil || *grace == 0
 }
 
-// checkUID refuses a write for an object with another UID.
+// checkUID refuses a write that names another UID than the present object's.
 func checkUID(r *Request, wanted string, present *object) error {
 	var actual string
 	if present != nil {
@@ -235,10 +236,10 @@ func (r *Resource) etcdPrefix() string {
 	return r.Name
 }
 
-// now is the time as objects have it.
+// now returns the current time in the precision of objects.
 func now() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
 
-// success is the answer to a request that returns no object.
+// success returns the answer to a request that returns no object.
 func success(details *metav1.StatusDetails) *metav1.Status {
 	return &metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess, Details: details}
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// scaleOf is the Scale of a custom resource with the usual paths.
+// scaleOf returns the Scale of a custom resource that uses the conventional paths.
 func scaleOf(o *object) *autoscalingv1.Scale {
 	content := o.Object.(*unstructured.Unstructured).Object
 	wanted, _, _ := unstructured.NestedInt64(content, "spec", "replicas")
@@ -31,7 +31,7 @@ func scaleOf(o *object) *autoscalingv1.Scale {
 	}
 }
 
-// scale serves the subresource: it reads and writes the number of replicas.
+// scale serves the scale subresource, which reads and writes the number of replicas.
 func (s *Server) scale(ctx context.Context, r *Request) (*answer, error) {
 	if r.Verb == "get" {
 		present := s.get(r.Resource, r.key())
@@ -82,7 +82,7 @@ func (r *Request) wantedScale(present *object) (*autoscalingv1.Scale, error) {
 	return wanted, decodeInto(document, wanted)
 }
 
-// bind puts a pod on a node.
+// bind assigns a pod to a node.
 func (s *Server) bind(r *Request) (*answer, error) {
 	binding := &corev1.Binding{}
 	if err := decodeInto(r.Body, binding); err != nil {

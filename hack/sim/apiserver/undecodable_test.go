@@ -17,8 +17,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// undecodable are patches after which a PodManager does not fit the Go type, or costs too much to decode. The CRD may have been another one
-// when they were stored.
+// undecodable are patches after which a PodManager does not fit the Go type, or is too expensive to decode. Such objects may have been stored under
+// an earlier CRD.
 var undecodable = map[string]string{
 	"quantity": `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1","resources":{"limits":{"cpu":"1e1.5"}}}]}}}}`,
 	"exponent": `{"spec":{"template":{"spec":{"containers":[{"name":"app","image":"nginx:1","resources":{"limits":{"cpu":"1e-1000"}}}]}}}}`,
@@ -27,8 +27,8 @@ var undecodable = map[string]string{
 	"status":   `{"spec":{"replicas":"three"},"status":{"replicas":"three"}}`,
 }
 
-// A PodManager that cannot be decoded keeps its finalizer, and its status says why. Once it is deleted, the controller lets it go: whether
-// the garbage collector deletes the pods or leaves them to the user. Other PodManagers do not notice.
+// A PodManager that cannot be decoded keeps its finalizer, and its status reports why. Once it is deleted, the controller removes the finalizer,
+// whether the garbage collector deletes the pods or orphans them. Other PodManagers are not affected.
 func TestUndecodableIsDeleted(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{}))
@@ -37,7 +37,8 @@ func TestUndecodableIsDeleted(t *testing.T) {
 		for kind := range undecodable {
 			names = append(names, kind, kind+"-orphaning")
 		}
-		inPlace := v1.UpdateStrategy{RollingUpdate: &v1.RollingUpdate{InPlaceGracePeriodSeconds: 5, PodUpdatePolicy: v1.InPlaceIfPossible}} // needs the finalizer
+		// A PodManager with this strategy needs the finalizer.
+		inPlace := v1.UpdateStrategy{RollingUpdate: &v1.RollingUpdate{InPlaceGracePeriodSeconds: 5, PodUpdatePolicy: v1.InPlaceIfPossible}}
 		for _, name := range names {
 			manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1.PodManagerSpec{Replicas: ptr.To[int32](2), Image: "nginx:1", UpdateStrategy: inPlace}}
 			must(s.managers.AppsV1().PodManagers("default").Create(ctx, manager, create))
@@ -71,7 +72,7 @@ func TestUndecodableIsDeleted(t *testing.T) {
 	})
 }
 
-// checkUndecodable checks that the status says that the object cannot be decoded, and that the finalizer is still there.
+// checkUndecodable checks that the status reports that the object cannot be decoded, and that the finalizer is still there.
 func checkUndecodable(t *testing.T, manager *unstructured.Unstructured) {
 	t.Helper()
 	conditions, _, _ := unstructured.NestedSlice(manager.Object, "status", "conditions")
@@ -84,7 +85,7 @@ func checkUndecodable(t *testing.T, manager *unstructured.Unstructured) {
 	}
 }
 
-// letGo deletes both PodManagers of a kind. One is gone soon, the other waits for the garbage collector alone.
+// letGo deletes both PodManagers of a kind. One is gone soon; the other only waits for the garbage collector.
 func letGo(ctx context.Context, t *testing.T, client dynamic.ResourceInterface, kind string) {
 	t.Helper()
 	err1 := client.Delete(ctx, kind, remove)

@@ -37,7 +37,7 @@ func (s *Server) update(ctx context.Context, r *Request) (*answer, error) {
 	return s.object(r, http.StatusOK, written), nil
 }
 
-// next is the state that a client wants.
+// next returns the state that the client asks for.
 func (r *Request) next(present *object) (Object, error) {
 	if r.Verb == "patch" {
 		return r.patched(present)
@@ -45,7 +45,8 @@ func (r *Request) next(present *object) (Object, error) {
 	return r.Resource.decode(r.Body)
 }
 
-// createByUpdate creates an object that an update has not found. An object that names a UID was deleted meanwhile.
+// createByUpdate creates an object that an update has not found. If the update names a UID, the object was deleted in the meantime, and the update
+// is refused.
 func (s *Server) createByUpdate(ctx context.Context, r *Request) (*answer, error) {
 	created, err := r.Resource.decode(r.Body)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *Server) createByUpdate(ctx context.Context, r *Request) (*answer, error
 	return s.object(r, http.StatusCreated, written), nil
 }
 
-// prepareUpdate checks the next state of an object, and keeps what the request cannot change.
+// prepareUpdate validates the next state of an object, and restores the fields that the request cannot change.
 func (s *Server) prepareUpdate(ctx context.Context, r *Request, next Object, present *object) error {
 	if next.GetName() == "" {
 		next.SetName(r.Name)
@@ -95,7 +96,7 @@ func (s *Server) prepareUpdate(ctx context.Context, r *Request, next Object, pre
 	keepMetadata(next, present)
 	path := field.NewPath("metadata")
 	errs = append(validation.ValidateObjectMetaAccessor(next, !r.Resource.has(clusterWide), validation.NameIsDNSSubdomain, path), errs...)
-	// Both the generic part of the real server and the strategy of each kind check the metadata, so that each error comes twice.
+	// In the real server, both the generic code and the strategy of each kind validate the metadata, so each error is reported twice.
 	again := validation.ValidateObjectMetaAccessorUpdate(next, present, path)
 	errs = slices.Concat(errs, again, again)
 	if len(errs) > 0 {
@@ -104,7 +105,7 @@ func (s *Server) prepareUpdate(ctx context.Context, r *Request, next Object, pre
 	return nil
 }
 
-// checkVersion refuses an update of another version than the present one.
+// checkVersion refuses an update of any version other than the present one.
 func checkVersion(r *Request, version string, present *object) error {
 	group := r.Resource.groupResource()
 	switch {
@@ -117,7 +118,7 @@ func checkVersion(r *Request, version string, present *object) error {
 	return apierrors.NewConflict(group, r.Name, errModified)
 }
 
-// keep puts back what the subresource, or the resource without one, cannot change.
+// keep restores the fields that a request for this subresource, or for the main resource, cannot change.
 func (r *Request) keep(next Object, present *object) field.ErrorList {
 	pod, isPod := next.(*corev1.Pod)
 	custom, isCustom := next.(*unstructured.Unstructured)
@@ -152,13 +153,13 @@ func (r *Request) keep(next Object, present *object) field.ErrorList {
 func keepAllButStatus(next, present *unstructured.Unstructured) {
 	status, found := next.Object["status"]
 	next.Object = maps.Clone(present.Object)
-	next.Object["metadata"] = runtime.DeepCopyJSONValue(present.Object["metadata"]) // which the server sets parts of
+	next.Object["metadata"] = runtime.DeepCopyJSONValue(present.Object["metadata"]) // a copy: the server sets parts of it
 	if delete(next.Object, "status"); found {
 		next.Object["status"] = status
 	}
 }
 
-// isSpec reports whether a part of an object is neither metadata nor status: there are kinds that have something else than a spec.
+// isSpec reports whether a part of an object is neither metadata nor status. Some kinds have parts other than a spec.
 func isSpec(part string) bool {
 	switch part {
 	case "TypeMeta", "ObjectMeta", "Status", "metadata", "status":
@@ -167,7 +168,7 @@ func isSpec(part string) bool {
 	return true
 }
 
-// keepParts puts back some parts of an object.
+// keepParts restores the parts of an object that isKept selects.
 func keepParts(next, present Object, isKept func(part string) bool) {
 	if custom, isCustom := next.(*unstructured.Unstructured); isCustom {
 		maps.DeleteFunc(custom.Object, func(part string, _ any) bool { return isKept(part) })
@@ -186,7 +187,7 @@ func keepParts(next, present Object, isKept func(part string) bool) {
 	}
 }
 
-// sameSpec compares all but metadata and status.
+// sameSpec reports whether two objects are equal except for metadata and status.
 func sameSpec(a, b Object) bool {
 	if custom, isCustom := a.(*unstructured.Unstructured); isCustom {
 		isNoSpec := func(part string, _ any) bool { return !isSpec(part) }
@@ -204,7 +205,7 @@ func sameSpec(a, b Object) bool {
 	return true
 }
 
-// keepMetadata keeps what no update can change.
+// keepMetadata restores the metadata that an update cannot change.
 func keepMetadata(next Object, present *object) {
 	if next.GetUID() == "" {
 		next.SetUID(present.GetUID())
@@ -218,7 +219,7 @@ func keepMetadata(next Object, present *object) {
 	}
 	next.SetResourceVersion(present.GetResourceVersion())
 	if len(next.GetLabels()) == 0 {
-		next.SetLabels(nil) // an empty map is left out
+		next.SetLabels(nil) // an empty map is omitted
 	}
 	if len(next.GetAnnotations()) == 0 {
 		next.SetAnnotations(nil)

@@ -19,27 +19,27 @@ import (
 
 const (
 	bookmarkInterval = time.Minute
-	// lastBookmark is how long before the end of a watch its last bookmark comes.
+	// lastBookmark is how long before the end of a watch its last bookmark is sent.
 	lastBookmark = 2 * time.Second
-	// shortestWatch is how long a watch lasts at least that does not say how long. It lasts up to twice as long.
+	// shortestWatch is the minimum duration of a watch without a timeout. Such a watch lasts up to twice as long.
 	shortestWatch = 30 * time.Minute
 )
 
-// Stream is one watch of a client: the body of its answer. Reading it waits for the events.
+// Stream is one watch of a client, and the body of its answer. Reads block until there is an event.
 type Stream struct {
 	request  *Request
 	server   *Server
 	selected selection
 	ctx      context.Context // done when the client has given up
-	// after is the version that the client has seen already.
+	// after is the last version that the client has already seen.
 	after     int64
 	bookmarks bool
 	bookmark  time.Time // when the next one is due
 	deadline  time.Time
 	wake      chan struct{}
-	unread    []byte // of a line
+	unread    []byte // the rest of a line
 
-	// These are guarded by the lock of the server.
+	// The server's lock guards these.
 	lines    [][]byte
 	isPaused bool
 	end      error // what the client reads after the lines
@@ -102,7 +102,7 @@ func tooOld(version, oldest int64) error {
 	return apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", version, oldest))
 }
 
-// start sends the present state first.
+// start sends the present state as initial events.
 func (s *Stream) start(t *table, marksEnd bool) {
 	s.after = s.server.version
 	for _, o := range t.objects {
@@ -115,7 +115,7 @@ func (s *Stream) start(t *table, marksEnd bool) {
 	}
 }
 
-// resume sends what has happened since a version.
+// resume sends the changes since a version.
 func (s *Stream) resume(t *table, version int64) {
 	s.after = version
 	first, _ := slices.BinarySearchFunc(t.history, version+1, func(c *Change, version int64) int { return int(c.Version - version) })
@@ -124,7 +124,7 @@ func (s *Stream) resume(t *table, version int64) {
 	}
 }
 
-// see takes a change. With a selector, an object comes and goes with its match.
+// see handles a change. With a selector, an object is added when it starts to match, and deleted when it stops.
 func (s *Stream) see(c *Change) {
 	if c.Version <= s.after || s.end != nil {
 		return
@@ -140,7 +140,7 @@ func (s *Stream) see(c *Change) {
 	}
 }
 
-// send appends an event, which is encoded once for all streams.
+// send appends an event. Each event is encoded once for all streams.
 func (s *Stream) send(c *Change, event watch.EventType, o *object) {
 	id := line{event, s.selected.view}
 	if c.lines[id] == nil {
@@ -160,7 +160,7 @@ func (s *Stream) push(encoded []byte) {
 func (s *Stream) wakeUp() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // a wakeup is pending already
 	}
 }
 
@@ -192,7 +192,7 @@ func (s *Stream) fail(err error) {
 	s.end = io.EOF
 }
 
-// cut ends the stream at once. Events that were not read are lost.
+// cut ends the stream at once. Unread events are lost.
 func (s *Stream) cut(err error) {
 	s.lines, s.isPaused, s.end = nil, false, err
 	s.leave()
@@ -204,20 +204,20 @@ func (s *Stream) leave() {
 	t.streams = slices.DeleteFunc(t.streams, func(other *Stream) bool { return other == s })
 }
 
-// Request is what the client has asked for.
+// Request returns the request that started the watch.
 func (s *Stream) Request() *Request { return s.request }
 
-// HasEnded reports whether nothing more is to come.
+// HasEnded reports whether no more events will be added.
 func (s *Stream) HasEnded() bool {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	return s.end != nil
 }
 
-// Pause keeps events, bookmarks and the end from the client until Resume is called. No event gets lost.
+// Pause holds back events, bookmarks and the end of the stream until Resume is called. No event is lost.
 func (s *Stream) Pause() { s.setPaused(true) }
 
-// Resume goes on after Pause.
+// Resume ends a pause.
 func (s *Stream) Resume() { s.setPaused(false) }
 
 func (s *Stream) setPaused(isPaused bool) {
@@ -227,7 +227,7 @@ func (s *Stream) setPaused(isPaused bool) {
 	s.wakeUp()
 }
 
-// Cut ends the stream at once, with io.EOF as the server ends one, or with another error as a connection breaks. Events that were not read are
+// Cut ends the stream at once: with io.EOF as if the server had ended it, or with another error as if the connection had broken. Unread events are
 // lost.
 func (s *Stream) Cut(err error) {
 	s.server.mu.Lock()
@@ -235,7 +235,7 @@ func (s *Stream) Cut(err error) {
 	s.cut(err)
 }
 
-// Expire ends the stream with 410: the client has to list anew.
+// Expire ends the stream with 410, so that the client has to list again.
 func (s *Stream) Expire() {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
@@ -243,13 +243,13 @@ func (s *Stream) Expire() {
 	s.fail(tooOld(s.after, s.server.version))
 }
 
-// Close implements io.Closer, for the client.
+// Close implements io.Closer for the client.
 func (s *Stream) Close() error {
 	s.Cut(io.ErrClosedPipe)
 	return nil
 }
 
-// Read implements io.Reader, for the client. It waits for the next event.
+// Read implements io.Reader for the client. It blocks until the next event.
 func (s *Stream) Read(buffer []byte) (int, error) {
 	for len(s.unread) == 0 {
 		wait, err := s.next()
@@ -275,7 +275,7 @@ func (s *Stream) Read(buffer []byte) (int, error) {
 	return n, nil
 }
 
-// next takes the next line, or says how long to wait for it at the most.
+// next takes the next line. If there is none, it returns how long to wait for it.
 func (s *Stream) next() (time.Duration, error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()

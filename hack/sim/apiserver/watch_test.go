@@ -16,7 +16,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// events are what a watch has sent so far, as text: "ADDED a 2". A bookmark with the end of the initial events ends with an exclamation mark.
+// events returns the events of a watch so far as text, such as "ADDED a 2". A bookmark that ends the initial events has an exclamation mark at the
+// end.
 func events(w watch.Interface) []string {
 	synctest.Wait()
 	var seen []string
@@ -64,7 +65,7 @@ func TestWatch(t *testing.T) {
 	yes, no := ptr.To(true), ptr.To(false)
 	tests := map[string]struct {
 		options metav1.ListOptions
-		// seen is sent at once, and later what comes of history.
+		// seen is sent at once; later is sent while history runs.
 		seen, later []string
 	}{
 		"everything": {metav1.ListOptions{}, []string{"ADDED old 2"},
@@ -116,7 +117,7 @@ func TestWatchIsRefused(t *testing.T) {
 	})
 }
 
-// A watch sends a bookmark each minute and 2 s before its end, and then ends.
+// A watch sends a bookmark every minute and one 2 s before its end.
 func TestWatchEnds(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()
@@ -135,7 +136,7 @@ func TestWatchEnds(t *testing.T) {
 	})
 }
 
-// An object of which only the metadata are asked for is sent so.
+// A client that asks only for metadata gets only metadata.
 func TestMetadata(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()

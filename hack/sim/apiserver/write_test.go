@@ -79,7 +79,7 @@ func TestUpdate(t *testing.T) {
 		change  func(pod *corev1.Pod)
 		code    int
 		message string
-		// generation is the one after it, writes how many versions it takes.
+		// generation is the generation after the update, writes is how many versions the update takes.
 		generation, writes int64
 	}{
 		"nothing":            {func(*corev1.Pod) {}, 0, "", 1, 0},
@@ -223,7 +223,7 @@ func TestPodManager(t *testing.T) {
 	})
 }
 
-// Leases and events are created by an update, unless it is of an object that was deleted.
+// An update creates a Lease or event that does not exist, unless the update names the UID of a deleted object.
 func TestCreateByUpdate(t *testing.T) {
 	simulate(t, nil, func(t *testing.T, s sim) {
 		ctx := t.Context()

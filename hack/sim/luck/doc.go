@@ -1,9 +1,9 @@
-// Package luck takes the random choices of the Go runtime out of the hands of chance, so that a simulation comes out the same when it is played
-// again: which case of a select goes first, where a range over a map begins, which of two timers of the same instant fires first, and what
-// math/rand returns. It writes to the runtime's own description of the present thread. It finds the place by what changes there when the
-// runtime draws a random number, and does nothing if it does not find it, as with another processor or version of Go.
+// Package luck makes the random choices of the Go runtime reproducible, so that a simulation has the same result when it is replayed: which case of
+// a select is taken, where a range over a map starts, which of two timers for the same instant fires first, and what math/rand returns. It writes
+// to the runtime's descriptor of the current thread. It finds the location by watching what changes when the runtime draws a random number. If it
+// does not find it, as on another architecture or another version of Go, it does nothing.
 //
-// It also keeps the runtime from interrupting goroutines because the machine is busy with something else.
+// It also keeps the runtime from preempting goroutines because other processes use the CPU.
 //
-// It is for tests that run on one processor.
+// It is for tests that run with GOMAXPROCS=1.
 package luck

@@ -19,7 +19,7 @@ func procPin() int
 //go:linkname procUnpin runtime.procUnpin
 func procUnpin()
 
-// thread is the runtime's description of the present thread, its m.
+// thread returns the runtime's descriptor of the current thread, its m.
 func thread() unsafe.Pointer
 
 // generator is internal/chacha8rand.State, followed by the m's other generator.
@@ -31,7 +31,7 @@ type generator struct {
 	cheap         uint64
 }
 
-// layout is where the m has its generators.
+// layout is the location of the generators in the m.
 type layout struct {
 	generator uintptr
 	isKnown   bool
@@ -40,7 +40,7 @@ type layout struct {
 const (
 	// step is what the cheap generator adds to its state for each number.
 	step = 0xa0761d6478bd642f
-	// words is how much of an m is searched.
+	// words is how many words of an m are searched.
 	words = 512
 )
 
@@ -61,18 +61,18 @@ var find = sync.OnceValue(func() (found layout) {
 		return layout{}
 	}
 	g := (*generator)(unsafe.Add(m, found.generator))
-	random() // it may fill the buffer
+	random() // this may fill the buffer
 	next := g.next
 	random()
 	found.isKnown = g.filled <= uint32(len(g.buffer)) && (g.next == next+1 || g.next == 1)
 	return found
 })
 
-// IsKnown reports whether the runtime is one whose choices can be taken over.
+// IsKnown reports whether the random choices of this runtime can be seeded.
 func IsKnown() bool { return find().isKnown }
 
-// Seed makes all choices from now on follow from the seed. It is called often, because how many choices there are in between may depend on what
-// happened in the process before.
+// Seed makes all further choices depend on the seed alone. It is called often, because the number of choices in between may depend on what happened
+// in the process before.
 func Seed(seed uint64) {
 	places := find()
 	if !places.isKnown {

@@ -2,7 +2,7 @@
 
 package luck
 
-// IsKnown reports whether the runtime is one whose choices can be taken over.
+// IsKnown reports whether the random choices of this runtime can be seeded.
 func IsKnown() bool { return false }
 
 // Seed has no effect here.

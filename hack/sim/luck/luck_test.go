@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// choices are the results of choices of all kinds.
+// choices returns the results of random choices of all kinds.
 func choices() []int {
 	a, b := make(chan int, 100), make(chan int, 100)
 	for range 100 {

@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// schedIdle is SCHED_IDLE: the thread runs if no other wants to.
+// schedIdle is SCHED_IDLE: the thread runs only if no other thread wants the CPU.
 const schedIdle = 5
 
-// Undisturbed makes the runtime's monitor run only while a core is idle. The monitor interrupts a goroutine that seems to have run for 10 ms. On
-// a busy machine the whole process has waited that long for a core, and the order of its goroutines would depend on what other processes do.
+// Undisturbed makes the runtime's monitor thread run only while a core is idle. The monitor preempts a goroutine that seems to have run for 10 ms.
+// On a busy machine the whole process may have waited that long for a core, and the order of its goroutines would depend on other processes.
 func Undisturbed() {
-	threads, err := os.ReadDir("/proc/self/task") // in the order of their names
+	threads, err := os.ReadDir("/proc/self/task") // sorted by name
 	if err != nil {
 		return
 	}

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// systemSpace is where README says to install.
+	// systemSpace is the namespace that the README recommends.
 	systemSpace    = "podmanager-system"
 	controllerName = "podmanager-controller"
 )
@@ -75,8 +75,8 @@ func runDeployed(t *testing.T, namespace string) *lab.Process {
 	return runDeployment(t, namespace, controllerName, "-leader-elect-resource-namespace", namespace)
 }
 
-// runDeployment starts the program as a Deployment would: with its arguments, and as its ServiceAccount. What it would find out in a pod it is
-// told by more flags, which win.
+// runDeployment starts the program as a Deployment would: with its arguments, and as its ServiceAccount. more has flags for values that the
+// program would find out in a pod. They take precedence.
 func runDeployment(t *testing.T, namespace, name string, more ...string) *lab.Process {
 	t.Helper()
 	deployment, err := shared.cluster.Kube.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
@@ -100,7 +100,7 @@ func runDeployment(t *testing.T, namespace, name string, more ...string) *lab.Pr
 	return process
 }
 
-// stop ends a process. A controller has to give its Lease back: the next one leads at once.
+// stop ends a process. A controller must release its Lease, so that the next one leads at once.
 func stop(t *testing.T, process *lab.Process) {
 	t.Helper()
 	if err := process.Stop(); err != nil || process.Err != nil {
@@ -108,7 +108,7 @@ func stop(t *testing.T, process *lab.Process) {
 	}
 }
 
-// readsMetrics asks a controller for metrics, with the token of somebody who has no right to them, and checks the status code.
+// readsMetrics requests the metrics of a controller with the token of a user who may not read them, and checks the status code.
 func readsMetrics(t *testing.T, process *lab.Process, namespace string, want int) {
 	t.Helper()
 	token := strings.TrimSpace(kubectl(t, "", "create", "token", "default", "--namespace", namespace))
@@ -128,7 +128,7 @@ func readsMetrics(t *testing.T, process *lab.Process, namespace string, want int
 	}
 }
 
-// accountConfig is a kubeconfig of a ServiceAccount.
+// accountConfig returns a kubeconfig of a ServiceAccount.
 func accountConfig(t *testing.T, namespace, account string) string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(shared.cluster.OurKubeconfig)
@@ -143,7 +143,7 @@ func accountConfig(t *testing.T, namespace, account string) string {
 	return file
 }
 
-// apply applies a PodManager that bakes for no time.
+// apply applies a PodManager whose revisions need no time to prove themselves.
 func apply(t *testing.T, namespace, name, spec string) {
 	t.Helper()
 	kubectl(t, fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s}\nspec: {failurePolicy: {gracePeriodSeconds: 0}, %s}\n", name, spec),
@@ -159,7 +159,7 @@ func manager(t *testing.T, namespace, name string) *v1.PodManager {
 	return manager
 }
 
-// awaitReady waits until a PodManager is Ready with this many pods and nothing is left to be done, and returns the names, UIDs and versions of these.
+// awaitReady waits until a PodManager is Ready with this many pods and at rest, and returns the names, UIDs and versions of it and its pods.
 func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	t.Helper()
 	harness.Await(t, fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
@@ -171,7 +171,7 @@ func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	return versions(t, namespace, name)
 }
 
-// versions are the names, UIDs and versions of a PodManager and its pods: the same text means that nobody has touched them.
+// versions returns the names, UIDs and resourceVersions of a PodManager and its pods. If it does not change, no client has written them.
 func versions(t *testing.T, namespace, name string) string {
 	t.Helper()
 	pods, err := shared.cluster.Kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager=" + name})
@@ -187,7 +187,7 @@ func versions(t *testing.T, namespace, name string) string {
 	return fmt.Sprintf("%s %s %s\n%s", name, manager.UID, manager.ResourceVersion, strings.Join(all, "\n"))
 }
 
-// logged are the lines of a controller's log that contain one of these texts.
+// logged returns the lines of a controller's log that contain one of these texts.
 func logged(t *testing.T, process *lab.Process, texts ...string) []string {
 	t.Helper()
 	data, err := os.ReadFile(process.Log)

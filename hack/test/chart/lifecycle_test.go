@@ -14,14 +14,14 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// A release takes over what kubectl apply has installed, is upgraded with its CRD, goes back, and goes away. PodManagers and their pods
-// are not touched by any of this, and a new release takes over the CRD that was left.
+// A release takes over what kubectl apply has installed, is upgraded with its CRD, rolled back and uninstalled. None of this affects PodManagers
+// and their pods, and a new release takes over the CRD that was left behind.
 func TestLifecycle(t *testing.T) {
 	namespace := newNamespace(t)
 	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}
 	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
 
-	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of a run before that was interrupted
+	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of an earlier run that was interrupted
 	notes := run("install", "podmanager", shared.previous, "--take-ownership", "--force-conflicts", "--wait")
 	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
@@ -41,7 +41,7 @@ func TestLifecycle(t *testing.T) {
 	untouched(t, namespace, before, "helm upgrade")
 	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "2", "--namespace", namespace)
 	before = awaitReady(t, namespace, "web", 2)
-	readsMetrics(t, controller, namespace, http.StatusForbidden) // the release lets the controller ask who that is
+	readsMetrics(t, controller, namespace, http.StatusForbidden) // the release allows the controller to authenticate the user
 
 	run("rollback", "podmanager", "1", "--wait")
 	installed(t, "v0.9.0", formerShortName)
@@ -52,7 +52,7 @@ func TestLifecycle(t *testing.T) {
 	run("uninstall", "podmanager", "--wait")
 	stop(t, controller)
 	gone(t)
-	// The controller had no right any more to give its Lease back; the next one would wait until it ends.
+	// The controller no longer had the permission to release its Lease. The next one would wait until it expires.
 	kubectl(t, "", "delete", "lease", controllerName, "--namespace", systemSpace)
 	untouched(t, namespace, before, "helm uninstall")
 
@@ -65,14 +65,14 @@ func TestLifecycle(t *testing.T) {
 	run("uninstall", "podmanager", "--wait")
 }
 
-// The CRD of a release cannot be deleted, until crds.keep is false: then it goes with the release.
+// The CRD of a release cannot be deleted until crds.keep is false. Then it is deleted with the release.
 func TestUninstallWithCRD(t *testing.T) {
 	namespace := newNamespace(t)
 	run := func(arguments ...string) {
 		t.Helper()
 		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
 	}
-	run("uninstall", "podmanager", "--ignore-not-found") // of a run before that was interrupted
+	run("uninstall", "podmanager", "--ignore-not-found") // of an earlier run that was interrupted
 	run("install", "podmanager", shared.chart, "--take-ownership", "--force-conflicts")
 	t.Cleanup(func() { // for the other tests
 		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
@@ -110,7 +110,7 @@ func installed(t *testing.T, version, shortName string) {
 	if names := kubectl(t, "", "get", crd, "-o", "jsonpath={.spec.names.shortNames}"); names != `["`+shortName+`"]` {
 		t.Errorf("the CRD has the short names %s, want %s", names, shortName)
 	}
-	// The API server serves the names of the CRD a moment after it has stored them.
+	// The API server accepts the names of the CRD shortly after it has stored them.
 	harness.Await(t, "the short name to be accepted", func() (any, bool) {
 		names := kubectl(t, "", "get", crd, "-o", "jsonpath={.status.acceptedNames.shortNames}")
 		return names, names == `["`+shortName+`"]`
@@ -124,7 +124,7 @@ func untouched(t *testing.T, namespace, before, by string) {
 	}
 }
 
-// gone checks that what belongs to the controller went with the release.
+// gone checks that everything that belongs to the controller was deleted with the release.
 func gone(t *testing.T) {
 	t.Helper()
 	kube := shared.cluster.Kube

@@ -15,10 +15,10 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// shared is what all tests use.
+// shared holds what all tests use.
 var shared struct {
 	cluster *lab.Cluster
-	// helm is the program; chart is the packaged chart, and previous one of an older version with another CRD.
+	// helm is the program. chart is the packaged chart, and previous is an older version with a different CRD.
 	helm, chart, previous string
 }
 
@@ -33,7 +33,7 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 		return fmt.Errorf("hack/tool.sh helm: %w", err)
 	}
 	shared.helm = strings.TrimSpace(string(out))
-	// Helm keeps caches and settings there, not in the user's folders.
+	// Helm keeps its caches and settings there, not in the user's folders.
 	for _, name := range []string{"HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"} {
 		if err := os.Setenv(name, filepath.Join(cluster.Folder, "helm")); err != nil {
 			return err
@@ -42,10 +42,10 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	return packageCharts(ctx, cluster.Folder)
 }
 
-// The short name of PodManagers, and that in the CRD of the previous version.
+// The short names of PodManagers in the current CRD and in the one of the previous version.
 const shortName, formerShortName = "pm", "pmformer"
 
-// packageCharts packages the chart as it is, and as a previous version, whose CRD can be told from that of today.
+// packageCharts packages the chart as it is, and as a previous version with a distinguishable CRD.
 func packageCharts(ctx context.Context, folder string) error {
 	former := filepath.Join(folder, "former", "podmanager")
 	if err := os.CopyFS(former, os.DirFS("artifacts/chart")); err != nil {

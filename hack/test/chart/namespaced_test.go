@@ -20,8 +20,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
-// A user who may do everything in one namespace, and nothing elsewhere, installs the controller for it. The controller serves that
-// namespace, can touch nothing outside, does not even ask, and logs no complaint.
+// A user who may do everything in one namespace, and nothing elsewhere, installs the controller there. The controller serves that namespace, has
+// no permissions outside, sends no requests about other namespaces, and logs no warnings or errors.
 func TestNamespaced(t *testing.T) {
 	for name, install := range map[string]func(t *testing.T, namespace, user string){"helm": installChart, "kustomize": installKustomization} {
 		t.Run(name, func(t *testing.T) {
@@ -50,12 +50,12 @@ func TestNamespaced(t *testing.T) {
 			}
 			staysInside(t, log, inside)
 			isCalm(t, controller)
-			readsMetrics(t, controller, outside, http.StatusServiceUnavailable) // it may not ask who that is: nobody gets them
+			readsMetrics(t, controller, outside, http.StatusServiceUnavailable) // it may not authenticate users, so it refuses all of them
 		})
 	}
 }
 
-// newTenant lets a user do everything in one namespace.
+// newTenant allows a user to do everything in one namespace.
 func newTenant(t *testing.T, namespace string) string {
 	t.Helper()
 	user := "tenant-of-" + namespace
@@ -89,7 +89,7 @@ func installKustomization(t *testing.T, namespace, user string) {
 	kubectl(t, "", "rollout", "status", "deployment/"+controllerName, "--namespace", namespace, "--timeout", harness.Patience.String())
 }
 
-// hasRightsIn checks that the controller of a namespace has each of its rights in another one, or none of them.
+// hasRightsIn checks that the controller of a namespace has all of its permissions in another one, or none of them.
 func hasRightsIn(t *testing.T, home, namespace string, want bool) {
 	t.Helper()
 	for _, right := range access.All {
@@ -122,7 +122,7 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// These ask what the controller itself may do; they are of no namespace.
+	// These ask what the controller itself may do. They have no namespace.
 	reviews := []string{"selfsubjectaccessreviews", "selfsubjectreviews"}
 	count := 0
 	for _, r := range requests {
@@ -135,12 +135,12 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 			t.Errorf("the controller of %s has asked for what is outside, or forbidden: %v", namespace, r)
 		}
 	}
-	if count < 20 { // three lists, three watches, five pods made and two deleted, as many reviews as there are rights
+	if count < 20 { // three lists, three watches, five pods created and two deleted, and a review for each permission
 		t.Errorf("the audit log has only %d requests of %s", count, accountUser(namespace))
 	}
 }
 
-// isCalm checks that the log has no warning and no error, and only so many lines.
+// isCalm checks that the log has no warnings or errors, and a limited number of lines.
 func isCalm(t *testing.T, controller *lab.Process) {
 	t.Helper()
 	lines := logged(t, controller, "")

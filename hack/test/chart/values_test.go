@@ -17,7 +17,7 @@ import (
 
 const valuesFolder = "hack/test/chart/testdata/values"
 
-// Each value file is rendered, has what it asks for and nothing that it forbids, and the API server would take every object.
+// Each value file renders with what it asks for and without what it excludes, and the API server would accept every object.
 func TestValues(t *testing.T) {
 	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/operator-crds.yaml")
 	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/cert-manager-crds.yaml")
@@ -107,8 +107,8 @@ func TestValues(t *testing.T) {
 			}
 			out := kubectl(t, rendered, "apply", "--server-side", "--force-conflicts", "--dry-run=server", "--validate=strict", "-f", "-")
 			for line := range strings.Lines(out) {
-				// That pods would violate the namespace's level of security is such a warning. That kubectl cannot take over the CRD, which
-				// another manager has applied, is of no matter here.
+				// A violation of the namespace's Pod Security level would be such a warning. It does not matter here that kubectl cannot take
+				// over the CRD, which another field manager has applied.
 				if strings.HasPrefix(line, "Warning") && !strings.Contains(line, "failed to migrate") {
 					t.Error(line)
 				}
@@ -121,24 +121,24 @@ func kubectlQuietly(arguments ...string) {
 	_ = exec.Command("kubectl", arguments...).Run()
 }
 
-// render renders the chart with a value file, as a release of the usual name.
+// render renders the chart with a value file, as a release with the usual name.
 func render(t *testing.T, values string) string {
 	t.Helper()
 	return helm(t, "template", "podmanager", shared.chart, "--namespace", systemSpace, "--values", filepath.Join(valuesFolder, values+".yaml"))
 }
 
-// Every flag of the controller has a value, but for those that the Deployment has no use for, and the controller takes them all.
+// The chart has a value for every flag of the controller, except for those that a Deployment does not need, and the controller accepts them all.
 func TestFlags(t *testing.T) {
 	program := filepath.Join(shared.cluster.Programs, "controller")
 	help, err := exec.CommandContext(t.Context(), program, "-help").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, help)
 	}
-	// How to connect, and what the chart decides: the address of health, the Lease, the pod's own namespace, the Service, and, by values of
-	// their own, namespaces.
+	// Flags for the connection, and flags that the chart sets itself: the health address, the Lease, the pod's own namespace, the Service, and
+	// the namespaces, which are a separate value.
 	expected := []string{"kubeconfig", "master", "version", "health-probe-bind-address", "namespace",
 		"leader-elect-resource-namespace", "leader-elect-resource-name", "webhook-namespace", "webhook-host"}
-	// Nobody can have both ways to certificates at once, nor all rights and the flag for those who have not.
+	// No single value file can use both sources of certificates, or have all permissions as well as the flag for a controller that lacks some.
 	var all [][]string
 	for _, values := range []string{"everything", "minimal", "webhook", "webhook-deployment", "cert-manager", "shards"} {
 		all = append(all, deploymentArguments(t, render(t, values))...)
@@ -158,7 +158,7 @@ func TestFlags(t *testing.T) {
 	if !slices.Equal(flags, expected) {
 		t.Errorf("the controller has the flags\n%q, the chart knows\n%q", flags, expected)
 	}
-	// Of all that could be wrong, only the kubeconfig is.
+	// The controller accepts all arguments, so the only error is the kubeconfig.
 	for _, arguments := range all {
 		command := exec.CommandContext(t.Context(), program, append(arguments, "-kubeconfig=/no/such/file")...)
 		command.Env = append(os.Environ(), "POD_NAMESPACE=a")
@@ -169,7 +169,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// deploymentArguments are the arguments of each Deployment in a rendered chart.
+// deploymentArguments returns the arguments of each Deployment in a rendered chart.
 func deploymentArguments(t *testing.T, rendered string) (all [][]string) {
 	t.Helper()
 	for document := range strings.SplitSeq(rendered, "\n---\n") {
@@ -184,7 +184,7 @@ func deploymentArguments(t *testing.T, rendered string) (all [][]string) {
 	return all
 }
 
-// Helm refuses typing errors and what cannot work, and says where.
+// Helm refuses typos and values that cannot work, and reports where they are.
 func TestRefusedValues(t *testing.T) {
 	for value, want := range map[string]string{
 		"replicacount=3":                          "'replicacount' not allowed",
@@ -194,7 +194,7 @@ func TestRefusedValues(t *testing.T) {
 		"image.pullPolicy=Sometimes":              "/image/pullPolicy",
 		"replicaCount=-1":                         "/replicaCount",
 		"replicaCount=2.5":                        "/replicaCount",
-		"flags.leaderElect=false":                 "/replicaCount", // two replicas without election
+		"flags.leaderElect=false":                 "/replicaCount", // two replicas without leader election
 		"shards=-1":                               "/shards",
 		"shards=257":                              "/shards",
 		"shards=many":                             "/shards",
@@ -210,7 +210,7 @@ func TestRefusedValues(t *testing.T) {
 		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
 		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
 		"metrics.prometheusRule.enable=true":      "'enable' not allowed",
-		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label is a text
+		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label must be a string
 		"crds.kept=true":                          "'kept' not allowed",
 		"webhook.failurePolicy=Maybe":             "/webhook/failurePolicy",
 		"webhook.timeoutSeconds=31":               "/webhook/timeoutSeconds",
@@ -235,7 +235,7 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// A release without webhooks does not run into the conversion of one that had them: it says what to do first.
+// If an earlier release has left a conversion webhook in the CRD, a release without webhooks is refused with a message on what to do first.
 func TestConversionLeftBehind(t *testing.T) {
 	const crd = "podmanagers.apps.mycompany.com"
 	patch := func(kind, change string) {
@@ -263,7 +263,7 @@ func firstLines(text string) string {
 	return strings.Join(strings.SplitN(text, "\n", 6)[:min(5, strings.Count(text, "\n"))], "\n")
 }
 
-// A parent chart has this one as a dependency, with a condition and with global values.
+// A parent chart uses this one as a dependency, with a condition and with global values.
 func TestSubchart(t *testing.T) {
 	parent := t.TempDir()
 	for file, content := range map[string]string{

@@ -16,7 +16,7 @@ import (
 
 const webhookName = "podmanager-webhook"
 
-// Webhooks in a Deployment of their own answer, with rights of their own, while the controller works and serves none.
+// Webhooks in a separate Deployment answer with separate permissions, while the controller runs and serves none.
 func TestWebhookDeployment(t *testing.T) {
 	namespace := newNamespace(t)
 	installApart(t)
@@ -32,7 +32,7 @@ func TestWebhookDeployment(t *testing.T) {
 	})
 	harness.Await(t, "v1alpha1 to be converted", func() (any, bool) {
 		out, err := shared.cluster.Kubectl(t.Context(), "get", "podmanagers.v1alpha1.apps.mycompany.com", "web", "--namespace", namespace, "-o", "jsonpath={.spec.size}")
-		return out, err == nil && strings.HasSuffix(out, "2") // after the warning that it is deprecated
+		return out, err == nil && strings.HasSuffix(out, "2") // after the deprecation warning
 	})
 	const serving = `"Serving" what="webhooks"`
 	if lines := logged(t, controller, serving); len(lines) > 0 {
@@ -51,14 +51,14 @@ func installApart(t *testing.T) {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // of a run before that was interrupted
+	helm(t, uninstall...) // of an earlier run that was interrupted
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		kubectlQuietly("delete", "secret", webhookName, "--namespace", systemSpace)
-		// An apply would leave the conversion, whose webhook is gone.
+		// An apply would keep the conversion, whose webhook is gone.
 		if _, err := shared.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml"); err != nil {
 			t.Error(err)
 		}
@@ -70,7 +70,7 @@ func installApart(t *testing.T) {
 		"--set", "webhook.enabled=true,webhook.deployment.enabled=true"}, inSystem...)...)
 }
 
-// runWebhooks starts the webhooks as their Deployment would, and makes the API server call them on this machine, where no Service leads.
+// runWebhooks starts the webhooks as their Deployment would, and makes the API server call them on this machine, which a Service cannot reach.
 func runWebhooks(t *testing.T) *lab.Process {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -90,7 +90,7 @@ func runWebhooks(t *testing.T) *lab.Process {
 	return process
 }
 
-// testApartRights checks that each Deployment has the rights that it needs, and not those of the other.
+// testApartRights checks that each Deployment has the permissions that it needs, and not those of the other.
 func testApartRights(t *testing.T, namespace string) {
 	t.Helper()
 	const account = "system:serviceaccount:" + systemSpace + ":"
@@ -109,7 +109,8 @@ func testApartRights(t *testing.T, namespace string) {
 		webhookName + " update leases.coordination.k8s.io/podmanager-controller":                             "no",
 	} {
 		words := strings.Fields(question)
-		out, _ := shared.cluster.Kubectl(t.Context(), "auth", "can-i", words[1], words[2], "--as", account+words[0], "--namespace", systemSpace) // fails for no
+		// can-i fails if the answer is no.
+		out, _ := shared.cluster.Kubectl(t.Context(), "auth", "can-i", words[1], words[2], "--as", account+words[0], "--namespace", systemSpace)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if lines[len(lines)-1] != want {
 			t.Errorf("may %s: %s, want %s", question, out, want)

@@ -18,8 +18,8 @@ import (
 
 const refusedCall = "conversion webhook for apps.mycompany.com/v1, Kind=PodManager failed"
 
-// While no webhook answers, only those notice who ask for v1alpha1: v1, the controller, one that starts anew, namespaces that are deleted
-// and the garbage collector go on, also for objects that were written in v1alpha1 before.
+// While no webhook answers, only clients of v1alpha1 are affected. v1, the controller, a controller that restarts, namespace deletion and the
+// garbage collector keep working, even for objects that were written in v1alpha1 before.
 func TestWebhookAway(t *testing.T) {
 	serveAlpha(t)
 	s, doomed := newSpace(t), newSpace(t)
@@ -38,7 +38,7 @@ func TestWebhookAway(t *testing.T) {
 	}
 	s.refused(refusedCall, "get", alphaName, "hub")
 
-	// Here the API server has to compare the object with what the other one has applied in v1alpha1.
+	// Here the API server has to compare the object with the fields that were applied in v1alpha1.
 	if out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "applied", "{paused: false}"),
 		"apply", "--server-side", "-f", "-", "--namespace", s.Name); err == nil || !strings.Contains(out, refusedCall) {
 		t.Errorf("server-side apply in v1 of an object that was applied in v1alpha1: %v\n%s", err, out)
@@ -51,14 +51,14 @@ func TestWebhookAway(t *testing.T) {
 		s.awaitReady(name, 3)
 	}
 	t.Logf("three objects changed in v1 and rolled out: %v", time.Since(start))
-	// Other writes go through, and cost what server-side apply knows about owners.
+	// Other writes succeed, but lose the field ownership that server-side apply has recorded.
 	if owners := s.Manager("applied").ManagedFields; len(owners) > 0 && strings.Contains(fmt.Sprint(owners), "v1alpha1") {
 		t.Errorf("the API server knows how to compare after all: %v", owners)
 	}
 	s.with(manifestOf("v1", "late", "{replicas: 1, image: 'app:1'}"), "apply")
 	s.awaitReady("late", 1)
 
-	another, err := shared.cluster.Start(t.Context(), "another", "-namespace", s.Name, "-v", "2") // it is ready when its caches are
+	another, err := shared.cluster.Start(t.Context(), "another", "-namespace", s.Name, "-v", "2") // it is ready once its caches are synced
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestWebhookAway(t *testing.T) {
 	s.returned()
 }
 
-// delete deletes the namespace, and waits until it is gone.
+// delete deletes the namespace and waits until it is gone.
 func (s *space) delete() {
 	s.T.Helper()
 	namespaces := shared.cluster.Kube.CoreV1().Namespaces()
@@ -98,7 +98,7 @@ func (s *space) delete() {
 	})
 }
 
-// returned starts the webhook again, and waits until v1alpha1 is served.
+// returned starts the webhook again and waits until v1alpha1 is served.
 func (s *space) returned() {
 	s.T.Helper()
 	start := time.Now()
@@ -112,14 +112,14 @@ func (s *space) returned() {
 	s.T.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
 }
 
-// A webhook that takes requests and does not answer is as good as none for objects of v1.
+// A webhook that accepts requests but does not answer does not affect objects of v1.
 func TestWebhookHangs(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
 	s.with(manifestOf("v1", "web", "{replicas: 1, image: 'app:1'}"), "create")
 	s.awaitReady("web", 1)
 	shared.hook.hangs.Store(true)
-	t.Cleanup(func() { // those that hang are told at once, for the sake of the tests to come
+	t.Cleanup(func() { // end the hanging requests now, so that they do not affect later tests
 		shared.hook.hangs.Store(false)
 		if err := errors.Join(shared.hook.stop(), shared.hook.start()); err != nil {
 			t.Error(err)
@@ -131,12 +131,12 @@ func TestWebhookHangs(t *testing.T) {
 	s.Kubectl("delete", "pm", "web")
 	took := time.Since(start)
 	t.Logf("changed in v1, rolled out and deleted: %v", took)
-	if took > 25*time.Second { // the API server waits for a webhook for 30 s
+	if took > 25*time.Second { // the API server waits 30 s for a webhook
 		t.Errorf("it took %v, as if somebody had waited for the webhook", took)
 	}
 }
 
-// What v1alpha1 costs those who do not use it: the API server keeps a cache for each version, and converts each write for it.
+// The cost of v1alpha1 for clients that do not use it: the API server keeps a cache for each version, and converts each write for it.
 func TestCallsForAWriteInV1(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)

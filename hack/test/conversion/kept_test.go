@@ -15,8 +15,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// made makes a PodManager in v1 with much that v1alpha1 cannot say, and waits until the controller has seen it. It has no pods, so that its
-// status stays as it is.
+// made creates a PodManager in v1 with many fields that v1alpha1 does not have, and waits until the controller has seen it. It has no pods, so
+// that its status does not change.
 func (s *space) made(name string) *v1.PodManager {
 	s.T.Helper()
 	data, err := os.ReadFile("artifacts/examples/full.yaml")
@@ -37,7 +37,7 @@ func (s *space) made(name string) *v1.PodManager {
 	return s.settled(name)
 }
 
-// settled is a PodManager of v1 when the controller has seen its spec.
+// settled returns a PodManager of v1 once the controller has seen its spec.
 func (s *space) settled(name string) *v1.PodManager {
 	s.T.Helper()
 	s.awaitReady(name, 0)
@@ -46,7 +46,7 @@ func (s *space) settled(name string) *v1.PodManager {
 
 const otherImage = "app:other"
 
-// Whatever way a user of v1alpha1 changes the image: nothing else of v1 changes, and the generation is the next one.
+// Whichever way a user of v1alpha1 changes the image, nothing else of v1 changes, and the generation increases by one.
 func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -72,7 +72,7 @@ func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"edited-status": func(name string) { // which the API server ignores when a spec is written
+		"edited-status": func(name string) { // the API server ignores the status in a write of the spec
 			s.Kubectl("patch", alphaName, name, "--type=merge", "-p", `{"spec":{"image":"`+otherImage+`"},"status":{"v1Spec":"{}","nodes":["x"],"v1Status":null}}`)
 		},
 	} {
@@ -97,7 +97,7 @@ func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 	}
 }
 
-// A manifest that was exported in v1alpha1 and is applied after somebody has changed v1 changes what it says, and nothing else.
+// If a manifest was exported in v1alpha1, and v1 was changed since, applying it changes only the fields that it has.
 func TestStaleExport(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -122,7 +122,7 @@ func TestStaleExport(t *testing.T) {
 	}
 }
 
-// Whoever may write a status, but no spec, cannot change a spec by what is kept in the status.
+// A user who may write the status but not the spec cannot change the spec through the fields kept in the status.
 func TestStatusWriterCannotChangeSpec(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -139,7 +139,7 @@ func TestStatusWriterCannotChangeSpec(t *testing.T) {
 	}
 }
 
-// Server-side apply knows who owns a field, whatever version it was written in.
+// Server-side apply knows the owner of a field, whatever version it was written in.
 func TestConflictsAcrossVersions(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)

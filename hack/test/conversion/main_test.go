@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// shared is what all tests use.
+// shared holds what all tests use.
 var shared struct {
 	cluster    *lab.Cluster
 	controller *lab.Process
@@ -39,13 +39,13 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	if shared.hook, err = newWebhook(); err != nil {
 		return err
 	}
-	// The rest of the package is about a controller that is there before v1alpha1 is, and stays.
+	// The tests of this package use a controller that was started before v1alpha1 is served, and keeps running.
 	shared.controller, err = cluster.Start(ctx, "controller", "-v", "2")
 	return err
 }
 
-// tearDown stops the controller, and installs the CRD that the other tests expect. It has no v1alpha1, which the API server allows as no
-// object is stored so.
+// tearDown stops the controller, and installs the CRD that the other tests expect. It has no v1alpha1, which the API server accepts because no
+// object is stored in that version.
 func tearDown(bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()

@@ -15,7 +15,7 @@ func storedVersions(t *testing.T) string {
 	return kubectl(t, "get", "crd", "podmanagers.apps.mycompany.com", "-o", "jsonpath={.status.storedVersions}")
 }
 
-// Objects that were stored as v1alpha1 are stored as v1 by migrate. Only then can v1alpha1 be dropped, and nobody needs the webhook any more.
+// migrate stores objects as v1 that were stored as v1alpha1. Only then can v1alpha1 be removed, and the webhook is not needed any more.
 func TestMigrate(t *testing.T) {
 	serveAlpha(t)
 	harness.Await(t, "the PodManagers of other tests to be gone with their namespaces", func() (any, bool) {
@@ -24,14 +24,14 @@ func TestMigrate(t *testing.T) {
 	})
 	s := newSpace(t)
 	s.made("stored-as-v1")
-	shared.hook.install(t, true) // v1alpha1 is the stored version for once
+	shared.hook.install(t, true) // v1alpha1 is the storage version here
 	harness.Await(t, "v1alpha1 to be stored", func() (any, bool) {
 		stored := storedVersions(t)
 		return stored, stored == `["v1","v1alpha1"]`
 	})
 	before := s.made("stored-as-v1alpha1")
 	s.with(manifestOf("v1alpha1", "short", "{size: 0, image: 'app:1'}"), "create")
-	serveAlpha(t) // and v1 again
+	serveAlpha(t) // back to v1
 	s.settled("short")
 
 	root := "artifacts/crd.yaml"
@@ -62,7 +62,7 @@ func TestMigrate(t *testing.T) {
 	})
 	same(t, "spec", s.Manager("stored-as-v1alpha1").Spec, before.Spec)
 	if short := s.Manager("short").Spec; short.Image != "app:1" || *short.Replicas != 0 || short.FailurePolicy.OnFailure != v1.HaltOnFailure {
-		t.Errorf("the short one is %+v", short) // v1 has its defaults for what is stored as v1
+		t.Errorf("the short one is %+v", short) // objects stored as v1 get the defaults of v1
 	}
 	s.Kubectl("patch", "pm", "short", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
 	s.settled("short")

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 )
 
-// hubName and alphaName are what kubectl calls PodManagers of one version.
+// hubName and alphaName are the names that kubectl accepts for PodManagers of one version.
 const hubName, alphaName = "podmanagers.v1.apps.mycompany.com", "podmanagers.v1alpha1.apps.mycompany.com"
 
 // space is a test's namespace.
@@ -29,7 +29,7 @@ func newSpace(t *testing.T) *space {
 	return &space{harness.NewSpace(t, shared.cluster)}
 }
 
-// kubectl runs kubectl, which has to succeed, and returns what it has printed, warnings included.
+// kubectl runs kubectl, which must succeed, and returns its output including warnings.
 func kubectl(t *testing.T, arguments ...string) string {
 	t.Helper()
 	out, err := shared.cluster.Kubectl(t.Context(), arguments...)
@@ -48,7 +48,7 @@ func apply(t *testing.T, manifest string, arguments ...string) string {
 	return out
 }
 
-// with runs kubectl with a manifest as its standard input.
+// with runs kubectl with a manifest on its standard input.
 func (s *space) with(manifest string, arguments ...string) string {
 	s.T.Helper()
 	out, err := s.TryKubectl(manifest, append(arguments, "-f", "-")...)
@@ -58,7 +58,7 @@ func (s *space) with(manifest string, arguments ...string) string {
 	return out
 }
 
-// refused runs kubectl, which has to fail with these words.
+// refused runs kubectl, which must fail with this message.
 func (s *space) refused(words string, arguments ...string) {
 	s.T.Helper()
 	out, err := s.TryKubectl("", arguments...)
@@ -67,7 +67,7 @@ func (s *space) refused(words string, arguments ...string) {
 	}
 }
 
-// manifestOf is a PodManager in a version, with a spec in YAML's flow style.
+// manifestOf returns a PodManager in a version. The spec is in YAML flow style.
 func manifestOf(version, name, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: %s}\nspec: %s\n", version, name, spec)
 }
@@ -81,7 +81,7 @@ func (s *space) alpha(name string) *v1alpha1.PodManager {
 	return manager
 }
 
-// awaitReady waits until the controller has carried out the spec with so many pods.
+// awaitReady waits until the controller has carried out the spec with this number of pods.
 func (s *space) awaitReady(name string, pods int32) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("%s to have %d pods", name, pods), func() (any, bool) {

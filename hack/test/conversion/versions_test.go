@@ -18,7 +18,7 @@ import (
 const warning = "Warning: apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, " +
 	"and spec.command belongs to a container of spec.template"
 
-// An object made in v1alpha1 is one of v1 with the defaults of v1, and runs.
+// An object created in v1alpha1 is a v1 object with the defaults of v1, and its pods run.
 func TestMadeInAlpha(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -51,7 +51,7 @@ func TestMadeInAlpha(t *testing.T) {
 	}
 }
 
-// What v1 would refuse, v1alpha1 refuses, too.
+// v1alpha1 refuses what v1 would refuse.
 func TestAlphaRefuses(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -70,7 +70,7 @@ func TestAlphaRefuses(t *testing.T) {
 	}
 }
 
-// A watch in v1alpha1 tells what is written in v1, and the other way round, in the order of the writes.
+// A watch in v1alpha1 reports writes in v1, and vice versa, in the order of the writes.
 func TestWatch(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)
@@ -98,7 +98,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// told are the images that a watch tells of, each once, until the object is deleted.
+// told returns the images that a watch reports, each once, until the object is deleted.
 func told(t *testing.T, events watch.Interface, image func(watch.Event) string) string {
 	t.Helper()
 	var seen []string

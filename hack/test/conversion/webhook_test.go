@@ -23,13 +23,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/webhook/conversion"
 )
 
-// webhook is the product's handler behind TLS, under one address for as long as the tests run.
+// webhook is the production handler behind TLS. Its address stays the same for all tests.
 type webhook struct {
 	address string
 	server  *httptest.Server
-	// rendered is artifacts with the component webhook, installed the CRD that was last applied.
+	// rendered is artifacts with the webhook component. installed is the CRD that was last applied.
 	rendered, installed string
-	// calls counts the reviews that came in. While hangs is true, they get no answer.
+	// calls counts the reviews that were received. While hangs is true, they are not answered.
 	calls atomic.Int64
 	hangs atomic.Bool
 }
@@ -73,7 +73,7 @@ func (h *webhook) start() error {
 	return err
 }
 
-// stop closes the listener and all connections: the API server is refused from then on.
+// stop closes the listener and all connections. From then on, connections of the API server are refused.
 func (h *webhook) stop() error {
 	if h.server != nil {
 		h.server.CloseClientConnections()
@@ -83,12 +83,12 @@ func (h *webhook) stop() error {
 	return nil
 }
 
-// certificate is the server's own, which signs itself and names 127.0.0.1.
+// certificate returns the server's self-signed certificate, which is valid for 127.0.0.1.
 func (h *webhook) certificate() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
 }
 
-// crd is the CRD of the component artifacts/webhook, but that its webhook is ours, and v1alpha1 is stored or not.
+// crd returns the CRD of the component artifacts/webhook with our webhook. storesAlpha selects the storage version.
 func (h *webhook) crd(t *testing.T, storesAlpha bool) string {
 	t.Helper()
 	if h.rendered == "" {
@@ -119,7 +119,7 @@ func (h *webhook) crd(t *testing.T, storesAlpha bool) string {
 	return ""
 }
 
-// kustomization is a folder with a kustomization that a user would write.
+// kustomization returns a folder with a kustomization as a user would write it.
 func kustomization(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -148,7 +148,7 @@ func serveAlpha(t *testing.T) {
 	awaitAlpha(t)
 }
 
-// install applies the CRD with both versions, unless that was the last one.
+// install applies the CRD with both versions, unless it was the last one applied.
 func (h *webhook) install(t *testing.T, storesAlpha bool) {
 	t.Helper()
 	if crd := h.crd(t, storesAlpha); crd != h.installed {

@@ -14,14 +14,14 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// startController starts a controller, and waits until it is ready.
+// startController starts a controller and waits until it is ready.
 func startController(name string, flags ...string) (*lab.Process, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), harness.Patience)
 	defer cancel()
 	return shared.cluster.Start(ctx, name, append([]string{"-v", "4"}, flags...)...)
 }
 
-// private starts a controller for this test only, for PodManagers with the private label in the test's namespace.
+// private starts a controller for this test only. It serves PodManagers with the private label in the test's namespace.
 func (s *space) private(flags ...string) *lab.Process {
 	s.T.Helper()
 	p, err := startController(s.Name, append([]string{"-namespace", s.Name, "-selector", privateLabel}, flags...)...)
@@ -32,7 +32,7 @@ func (s *space) private(flags ...string) *lab.Process {
 	return p
 }
 
-// launch starts a controller for this test only, and does not wait until it is ready.
+// launch starts a controller for this test only, without waiting until it is ready.
 func (s *space) launch(flags ...string) *lab.Process {
 	s.T.Helper()
 	p, err := shared.cluster.Launch(s.Name, append([]string{"-v", "4", "-selector", privateLabel}, flags...)...)
@@ -43,7 +43,7 @@ func (s *space) launch(flags ...string) *lab.Process {
 	return p
 }
 
-// kill ends a controller like a crash.
+// kill kills a controller, as a crash would.
 func kill(t *testing.T, p *lab.Process) {
 	t.Helper()
 	if err := p.Kill(); err != nil {
@@ -51,14 +51,14 @@ func kill(t *testing.T, p *lab.Process) {
 	}
 }
 
-// restart kills a private controller, and starts another.
+// restart kills a private controller and starts another.
 func (s *space) restart(p *lab.Process) *lab.Process {
 	s.T.Helper()
 	kill(s.T, p)
 	return s.private()
 }
 
-// metric is the sum of all series of a controller's metric whose labels match.
+// metric returns the sum of all series of a controller's metric whose labels match.
 func metric(t *testing.T, p *lab.Process, name, labels string) float64 {
 	t.Helper()
 	body, err := p.ReadMetrics()
@@ -74,7 +74,7 @@ func metric(t *testing.T, p *lab.Process, name, labels string) float64 {
 	return sum
 }
 
-// logged are the lines of a controller's log that contain a text.
+// logged returns the lines of a controller's log that contain a text.
 func logged(t *testing.T, p *lab.Process, text string) []string {
 	t.Helper()
 	data, err := os.ReadFile(p.Log)

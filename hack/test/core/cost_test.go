@@ -16,8 +16,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// The cost of an operation: the controller's writes, from the API server's audit log, and the syncs that did anything. Events are listed
-// and not limited: one event tells of all pods of a batch.
+// The cost of an operation: the controller's writes, from the API server's audit log, and the syncs that did anything. Events are listed but not
+// limited, because one event reports all pods of a batch.
 func TestCost(t *testing.T) {
 	c := newCost(newSerialSpace(t))
 	c.applyPrivate("web", "{replicas: 3, image: nginx}")
@@ -56,7 +56,7 @@ func newCost(s *space) *cost {
 	return &cost{space: s, log: s.openAudit(), controller: s.private()}
 }
 
-// changing is how many syncs did anything.
+// changing returns how many syncs did anything.
 func (c *cost) changing() int {
 	return int(metric(c.T, c.controller, "podmanager_reconcile_total", `result="changed"`))
 }
@@ -65,14 +65,14 @@ func (c *cost) syncs() int {
 	return int(metric(c.T, c.controller, "podmanager_reconcile_total", ""))
 }
 
-// measure adds a line to the table: an operation, after which there are this many pods.
+// measure measures an operation after which there are this many pods, and adds a line to the table.
 func (c *cost) measure(operation string, most int, act func(), pods int) {
 	c.T.Helper()
 	changing, syncs, generation := c.changing(), c.syncs(), c.Manager("web").Generation
 	began := time.Now()
 	act()
 	c.awaitReady("web", pods)
-	// While pods start, the controller writes the counts once a second. These writes are the cost of a slow machine, not of the operation.
+	// While pods start, the controller writes the counts once a second. These writes are due to a slow machine, not to the operation.
 	slow := int(time.Since(began) / time.Second)
 	most, mostStatuses := most+slow, 2+slow
 	writes := c.awaitQuiet()
@@ -82,7 +82,7 @@ func (c *cost) measure(operation string, most int, act func(), pods int) {
 	if changing > most || changing == 0 {
 		c.T.Errorf("%s: %d syncs did anything, want 1 to %d", operation, changing, most)
 	}
-	// If a pod is replaced under its own name before the next status is due, the status does not change.
+	// If a pod is replaced under the same name before the next status is due, the status does not change.
 	if statuses > mostStatuses || (statuses == 0 && c.Manager("web").Generation != generation) {
 		c.T.Errorf("%s: %d status writes, want 1 to %d", operation, statuses, mostStatuses)
 	}
@@ -98,7 +98,7 @@ func (c *cost) deleteOne() {
 	})
 }
 
-// list is "2 create pods, 1 update podmanagers/status".
+// list formats writes as "2 create pods, 1 update podmanagers/status".
 func list(writes map[string]int) string {
 	parts := []string{}
 	for _, what := range slices.Sorted(maps.Keys(writes)) {
@@ -118,8 +118,8 @@ func (s *space) openAudit() *audit.Log {
 	return log
 }
 
-// awaitQuiet waits until the controller has had nothing to do and has written nothing in the namespace for two seconds, and returns the
-// number of writes of each kind since the last call.
+// awaitQuiet waits until the controller has been idle and has written nothing in the namespace for two seconds. It returns the number of writes of
+// each kind since the last call.
 func (c *cost) awaitQuiet() map[string]int {
 	c.T.Helper()
 	writes := map[string]int{}
@@ -138,7 +138,7 @@ func (c *cost) awaitQuiet() map[string]int {
 	return writes
 }
 
-// writesIn reads the log to its end. A write that failed has its status code behind it: "create pods (409)".
+// writesIn reads the log to its end. A write that failed is followed by its status code: "create pods (409)".
 func (s *space) writesIn(log *audit.Log) []string {
 	s.T.Helper()
 	requests, err := log.Read(s.Name)

@@ -37,7 +37,7 @@ func TestDelete(t *testing.T) {
 	}
 }
 
-// A PodManager of the same name adopts the pods that --cascade=orphan leaves behind, and their revisions.
+// A PodManager of the same name adopts the pods and revisions that --cascade=orphan leaves behind.
 func TestDeleteOrphan(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: 'nginx:1'}")
@@ -56,7 +56,7 @@ func TestDeleteOrphan(t *testing.T) {
 	}
 	s.awaitRevisions("web", 1, 2)
 
-	// The template of the second PodManager fails: it rolls back to the pods that serve.
+	// The template of the second PodManager fails, so it rolls back to the pods that serve.
 	s.apply("web", fmt.Sprintf("{replicas: 3, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: '%s'}", missing))
 	s.Await("the namesake to roll back", func() (any, bool) {
 		manager := s.Manager("web")
@@ -96,7 +96,7 @@ func TestDeleteNamespace(t *testing.T) {
 	})
 }
 
-// If pods are deleted at a pace, a pod with a finalizer keeps the PodManager until the pod is gone, and the status says what is left.
+// If maxTerminating limits deletions, a pod with a finalizer keeps the PodManager until the pod is gone, and the status reports what is left.
 func TestDeleteWaitsForPods(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, scaleDown: {maxTerminating: 2}, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
@@ -115,7 +115,7 @@ func TestDeleteWaitsForPods(t *testing.T) {
 	})
 }
 
-// Without a pace, a deletion needs no controller; the controller removes a finalizer that is no longer needed.
+// Without maxTerminating, a deletion needs no controller. The controller removes a finalizer that is no longer needed.
 func TestDeleteWithoutController(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -134,8 +134,8 @@ func TestDeleteWithoutController(t *testing.T) {
 	s.Await("the pods to be gone", func() (any, bool) { left := podNames(s.AllPods()); return left, len(left) == 0 })
 }
 
-// A PodManager that is created right after the deletion of another of its name takes the next free indices, and does not warn about
-// terminating pods.
+// A PodManager that is created right after the deletion of another of the same name uses the next free indices, and does not warn about terminating
+// pods.
 func TestNamesakeAfterDeletion(t *testing.T) {
 	s := newSpace(t)
 	held := "{replicas: 2, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}"

@@ -12,8 +12,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// faulty is a space with a controller behind a proxy. hack/chaos injects random faults; here a fault makes a moment last, so that a test
-// can look at it.
+// faulty is a space with a controller behind a proxy. hack/chaos injects random faults. Here a fault makes a state last, so that a test can inspect
+// it.
 type faulty struct {
 	*space
 	proxy      *faults.Proxy
@@ -41,7 +41,7 @@ func newFaulty(t *testing.T, flags ...string) *faulty {
 	return f
 }
 
-// did is the end of the proxy's log.
+// did returns the end of the proxy's log.
 func (f *faulty) did(lines int) string {
 	log := f.proxy.Log()
 	text := &strings.Builder{}
@@ -56,7 +56,7 @@ func (f *faulty) answer(name string, status int, match func(faults.Request) bool
 	return f.proxy.Inject(faults.Rule{Name: name, Rate: 1, Faults: []faults.Fault{{Status: status}}, Match: match})
 }
 
-// own matches requests for a resource in the test's namespace.
+// own returns a matcher of requests for a resource in the test's namespace.
 func (f *faulty) own(verb, resource string) func(faults.Request) bool {
 	return func(r faults.Request) bool { return r.Is(verb, resource) && r.Namespace == f.Name }
 }

@@ -15,8 +15,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The real HorizontalPodAutoscaler scales a PodManager through its scale subresource. It has no metrics here, and keeps to minReplicas
-// and maxReplicas without them. It looks every 15 s.
+// The real HorizontalPodAutoscaler scales a PodManager through its scale subresource. It has no metrics here, so it only enforces minReplicas and
+// maxReplicas. It syncs every 15 s.
 func TestHorizontalPodAutoscaler(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -30,7 +30,7 @@ func TestHorizontalPodAutoscaler(t *testing.T) {
 	s.awaitScaled("web", 5)
 }
 
-// autoscaler wants half of the requested CPU to be used.
+// autoscaler returns an autoscaler that targets a CPU utilization of 50 %.
 func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAutoscaler {
 	return &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
@@ -47,7 +47,7 @@ func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAuto
 	}
 }
 
-// awaitScaled waits until the autoscaler has scaled the PodManager to this many replicas, and its status says that it can.
+// awaitScaled waits until the autoscaler has scaled the PodManager to this many replicas, and reports that it is able to scale.
 func (s *space) awaitScaled(name string, replicas int) {
 	s.T.Helper()
 	s.AwaitFor(2*harness.Patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {

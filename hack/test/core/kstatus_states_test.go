@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A PodManager whose pods do not all exist or run yet is in progress, also if the controller cannot change that.
+// A PodManager is in progress while some of its pods do not exist or run yet, even if the controller cannot change that.
 func TestKstatusComing(t *testing.T) {
 	// Two of these pods do not fit on one node, so the second one stays pending.
 	const single = "{replicas: %d, template: {spec: {nodeSelector: {kubernetes.io/hostname: %s}, containers: [{name: a, image: a, ports: [{containerPort: 80, hostPort: 18080}]}]}}}"
@@ -40,7 +40,7 @@ func TestKstatusComing(t *testing.T) {
 	})
 }
 
-// A PodManager is in progress while its rollout goes on or is paused, and while a pod is unavailable.
+// A PodManager is in progress while its rollout is running or paused, and while a pod is unavailable.
 func TestKstatusInProgress(t *testing.T) {
 	const paused = "{replicas: 2, paused: %t, image: '%s'}"
 	testKstatus(t, map[string]kstatusState{
@@ -84,7 +84,7 @@ func TestKstatusInProgress(t *testing.T) {
 	})
 }
 
-// roll applies a spec with a good image, and once its pods run, with another image.
+// roll applies a spec with a good image and, once its pods run, with another image.
 func (s *space) roll(spec, image string) {
 	s.T.Helper()
 	s.apply("web", fmt.Sprintf(spec, good))
@@ -93,7 +93,7 @@ func (s *space) roll(spec, image string) {
 	s.apply("web", fmt.Sprintf(spec, image))
 }
 
-// A rollout is done if the partition or OnDelete leaves out the remaining pods, and so is a PodManager without pods.
+// A rollout is complete if the partition or OnDelete excludes the remaining pods. A PodManager without pods is complete, too.
 func TestKstatusCurrent(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"partition reached": {
@@ -131,7 +131,7 @@ func TestKstatusCurrent(t *testing.T) {
 	})
 }
 
-// A PodManager has failed if somebody has to act.
+// A PodManager has failed if the user has to act.
 func TestKstatusFailed(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"halted": {

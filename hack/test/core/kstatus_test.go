@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// kstatusProgram is the path of the program hack/tools/kstatus, which the first call builds. It is a program and not a package, so that the
-// product does not get its requirements.
+// kstatusProgram returns the path of the program hack/tools/kstatus, which the first call builds. It is a separate program, so that the product
+// does not get its dependencies.
 var kstatusProgram = sync.OnceValues(func() (string, error) {
 	command := exec.Command("hack/tool.sh", "kstatus")
 	var progress bytes.Buffer
@@ -25,8 +25,7 @@ var kstatusProgram = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 })
 
-// kstatus is the status that Helm and Flux see of the PodManager: Current, InProgress, Failed, Terminating, or NotFound if there is
-// none.
+// kstatus returns the PodManager's status as Helm and Flux see it: Current, InProgress, Failed, Terminating, or NotFound if it does not exist.
 func (s *space) kstatus(name string) (verdict, message string) {
 	s.T.Helper()
 	program, err := kstatusProgram()
@@ -35,7 +34,7 @@ func (s *space) kstatus(name string) (verdict, message string) {
 	}
 	object := s.Kubectl("get", "podmanager", name, "--ignore-not-found", "-o", "json")
 	if strings.TrimSpace(object) == "" {
-		return "NotFound", "Resource not found" // kstatus judges only what there is; these are the words of its poller
+		return "NotFound", "Resource not found" // kstatus only assesses existing objects; this is the message of its poller
 	}
 	command := exec.CommandContext(s.Ctx, program)
 	command.Stdin = strings.NewReader(object)
@@ -52,16 +51,16 @@ func (s *space) kstatus(name string) (verdict, message string) {
 
 // kstatusState is a state of a PodManager, and the status that Helm and Flux must see.
 type kstatusState struct {
-	// reach brings the PodManager "web" into the state, and returns when it stays there.
+	// reach brings the PodManager "web" into the state, and returns once it stays there.
 	reach func(s *space)
 	want  string
-	// message is a part of the verdict's message.
+	// message is a part of kstatus's message.
 	message string
 }
 
-// testKstatus tries each state in a namespace of its own, in parallel.
+// testKstatus tests each state in a separate namespace, in parallel.
 func testKstatus(t *testing.T, states map[string]kstatusState) {
-	// Build before the parallel tests run: compiling would slow them down.
+	// Build before the parallel tests run, because compiling would slow them down.
 	if _, err := kstatusProgram(); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +77,7 @@ func testKstatus(t *testing.T, states map[string]kstatusState) {
 	}
 }
 
-// helm --wait and Flux go on when a PodManager is Ready, and never before a controller has seen it.
+// helm --wait and Flux continue once a PodManager is Ready, and never before a controller has seen it.
 func TestKstatusFresh(t *testing.T) {
 	testKstatus(t, map[string]kstatusState{
 		"none": {

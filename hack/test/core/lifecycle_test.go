@@ -194,7 +194,7 @@ func TestHeal(t *testing.T) {
 
 func TestMinReadySeconds(t *testing.T) {
 	s := newSpace(t)
-	minReady := harness.Scaled(5 * time.Second).Round(time.Second) // long enough to be seen
+	minReady := harness.Scaled(5 * time.Second).Round(time.Second) // long enough to be observed
 	s.apply("web", fmt.Sprintf("{replicas: 1, image: nginx, minReadySeconds: %.0f}", minReady.Seconds()))
 	s.Await("the pod to be ready and not yet available", func() (any, bool) {
 		manager := s.Manager("web")
@@ -239,7 +239,7 @@ func TestWaitForReady(t *testing.T) {
 	}
 }
 
-// A pod that stops being ready shows at once, with its container and reason.
+// A pod that stops being ready shows in the status at once, with its container and reason.
 func TestStatusTellsTheTrouble(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")
@@ -260,8 +260,8 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	}
 }
 
-// With OnDelete, only new pods get a changed template. Old pods that serve are as wanted; the status tells how many there are, and calls
-// the new revision current only when none is left.
+// With OnDelete, only new pods get a changed template. Old pods that serve count as desired. The status reports how many there are, and reports the
+// new revision as current only when none are left.
 func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
@@ -285,7 +285,7 @@ func TestOnDelete(t *testing.T) {
 		t.Errorf("web-0 was replaced: %v, before %v", now, before)
 	}
 
-	// A pod that does not become ready is not as wanted.
+	// A pod that does not become ready does not count as desired.
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: '"+neverReady+"'}")
 	s.awaitState("web", "2 pods, 1 current, 0 updated,"+still)
 	deleteOther()

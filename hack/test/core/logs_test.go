@@ -15,18 +15,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// logLine has the fields of a line in JSON that the tests need.
+// logLine has the fields of a JSON log line that the tests need.
 type logLine struct {
 	Message    string `json:"msg"`
 	PodManager string
 	Pod        struct{ Name string }
 	Why, Step  string
-	Revision   any // a name, or the reference of a ControllerRevision
+	Revision   any // a name, or a reference to a ControllerRevision
 	Result     string
 	Triggers   []string
 }
 
-// logLines are all lines, which have to be JSON.
+// logLines returns all lines, which have to be JSON.
 func (s *space) logLines(p *lab.Process) []logLine {
 	s.T.Helper()
 	data, err := os.ReadFile(p.Log)
@@ -37,7 +37,7 @@ func (s *space) logLines(p *lab.Process) []logLine {
 	for text := range strings.Lines(string(data)) {
 		var line logLine
 		if !strings.HasSuffix(text, "\n") {
-			break // it is being written
+			break // it is still being written
 		}
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
 			s.T.Errorf("this line is no JSON: %v: %s", err, text)
@@ -47,8 +47,8 @@ func (s *space) logLines(p *lab.Process) []logLine {
 	return lines
 }
 
-// With -logging-format json each line is JSON. Each thing that was changed has one line, with its object and the reason, and nothing of
-// the template's content is in the log, however detailed that is.
+// With -logging-format json each line is JSON. Each change has one line with its object and the reason. The log contains nothing of the template's
+// content, at any verbosity.
 func TestLogs(t *testing.T) {
 	const secret = "hunter2"
 	s := newSpace(t)
@@ -92,7 +92,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// A request that is refused again and again has one line that tells of it.
+// A request that is refused repeatedly is logged once.
 func TestLogOfRefusals(t *testing.T) {
 	s := newSpace(t)
 	p := s.private("-v", "2")

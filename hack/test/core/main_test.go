@@ -18,16 +18,16 @@ import (
 
 const (
 	systemSpace = "podmanager-system"
-	// privateLabel is on PodManagers that the shared controller leaves to a controller of the test.
+	// privateLabel marks PodManagers that the shared controller leaves to a test's own controller.
 	privateLabel = "e2e.mycompany.com/private"
 )
 
-// shared has what all tests use.
+// shared is what all tests use.
 var shared struct {
 	cluster *lab.Cluster
-	// controller serves all PodManagers except for private ones.
+	// controller serves all PodManagers except private ones.
 	controller *lab.Process
-	// kube and managers have the rights of an administrator, and no limits on requests.
+	// kube and managers have administrator permissions, and no limit on requests.
 	kube     kubernetes.Interface
 	managers versioned.Interface
 	rights   *rightsWatch
@@ -44,7 +44,7 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	if shared.rights, err = watchRights(); err != nil {
 		return err
 	}
-	// On a cluster that was kept, there is one already: nobody would use the right to create it.
+	// A cluster that was kept already has this Lease, and the permission to create it would not be used.
 	if _, err := cluster.Kubectl(ctx, "delete", "lease", ourAccount, "--namespace", systemSpace, "--ignore-not-found"); err != nil {
 		return err
 	}

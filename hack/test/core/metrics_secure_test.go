@@ -20,7 +20,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// scraper is somebody who reads metrics over TLS, with a token or without.
+// scraper is a client that reads metrics over TLS, with or without a token.
 type scraper struct {
 	*space
 	client *http.Client
@@ -32,14 +32,14 @@ func newScraper(s *space) *scraper {
 	return &scraper{s, &http.Client{Transport: transport, Timeout: 10 * time.Second}}
 }
 
-// token is one of the ServiceAccount of this name, which it creates.
+// token creates a ServiceAccount of this name, and returns a token for it.
 func (s *scraper) token(account string) string {
 	s.T.Helper()
 	s.Kubectl("create", "serviceaccount", account)
 	return strings.TrimSpace(s.Kubectl("create", "token", account))
 }
 
-// mayRead lets an account read metrics, until the test is over or the returned function is called.
+// mayRead allows an account to read metrics, until the test is over or the returned function is called.
 func (s *scraper) mayRead(account string) (revoke func()) {
 	s.T.Helper()
 	binding := s.Name + "-" + account
@@ -51,7 +51,7 @@ func (s *scraper) mayRead(account string) (revoke func()) {
 	return revoke
 }
 
-// get is the answer of a controller.
+// get returns the answer of a controller.
 func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
 	s.T.Helper()
 	request, err := http.NewRequestWithContext(s.Ctx, http.MethodGet, "https://"+p.Metrics+path, nil)
@@ -73,7 +73,7 @@ func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// awaitAnswer waits until a path answers with this code and this part of a text: answers count for a while.
+// awaitAnswer waits until a path answers with this code and this part of a text. The controller caches reviews for a while.
 func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part string) {
 	s.T.Helper()
 	s.AwaitFor(2*harness.Patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
@@ -82,7 +82,7 @@ func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part
 	})
 }
 
-// Without a token nobody reads metrics, without the right neither, and the right can be given and taken away. Probes need no token.
+// Metrics cannot be read without a token, or without permission. The permission can be granted and revoked. Probes need no token.
 func TestSecureMetrics(t *testing.T) {
 	s := newScraper(newSpace(t))
 	p := s.private("-metrics-secure", "-object-metrics")
@@ -114,7 +114,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-// If the API server does not tell who somebody is, or what they may do, nobody reads metrics; when it tells again, they do.
+// If the API server cannot authenticate or authorize a client, the metrics cannot be read. Once it can again, they can be read.
 func TestSecureMetricsWithoutReviews(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {
@@ -138,14 +138,15 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 	}
 }
 
-// A stranger who sends random tokens, 20 a second, does not keep others from reading, also when their own token has to be checked again.
+// An unauthenticated client that sends 20 random tokens a second does not keep other clients from reading, even when their tokens have to be
+// checked again.
 func TestSecureMetricsBesideStrangers(t *testing.T) {
 	s := newScraper(newSpace(t))
 	p := s.private("-metrics-secure")
 	token := s.token("prometheus")
 	s.mayRead("prometheus")
 	s.awaitAnswer(p, serve.MetricsPath, token, 200, "podmanager_panics_total")
-	const length, perSecond = 13 * time.Second, 20 // an answer counts for 10 s
+	const length, perSecond = 13 * time.Second, 20 // a review is cached for 10 s
 	pace := time.NewTicker(time.Second / perSecond)
 	defer pace.Stop()
 	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {
@@ -163,7 +164,7 @@ func TestSecureMetricsBesideStrangers(t *testing.T) {
 	harness.WantMemory(t, p, quarterOfMemory)
 }
 
-// A controller without the right to ask lets nobody read.
+// If the controller has no permission to create reviews, the metrics cannot be read.
 func TestSecureMetricsWithoutRights(t *testing.T) {
 	s := newScraper(newSpace(t))
 	account, kubeconfig := s.account()

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The metrics of an object follow it, and vanish with it.
+// The metrics of an object follow it, and disappear with it.
 func TestObjectMetrics(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private("-object-metrics")
@@ -28,7 +28,7 @@ func TestObjectMetrics(t *testing.T) {
 	s.awaitObjectMetrics(controller, []string{`podmanager="other"} 1`}, []string{`podmanager="web"`})
 }
 
-// awaitObjectMetrics waits until the metrics of objects have these parts, and not those.
+// awaitObjectMetrics waits until the metrics of objects contain the parts in with, and none of those in without.
 func (s *space) awaitObjectMetrics(p *lab.Process, with, without []string) {
 	s.T.Helper()
 	s.Await("the metrics of objects", func() (any, bool) {

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The controller is killed while it creates, scales, heals and deletes; the result is the same as without a kill.
+// The controller is killed while it creates, scales, heals and deletes. The result is the same as without a kill.
 func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -57,7 +57,8 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	})
 }
 
-// Of two controllers one leads. When it is killed, the other takes over after the lease; when it is stopped, at once.
+// Of two controllers one leads. If the leader is killed, the other one takes over when the Lease expires. If the leader is stopped, it takes over
+// at once.
 func TestLeaderElection(t *testing.T) {
 	s := newSpace(t)
 	candidate := func(leaseDuration, renewDeadline string) *lab.Process {
@@ -95,7 +96,7 @@ func TestLeaderElection(t *testing.T) {
 	}
 }
 
-// An error at the start is one line that says what to do.
+// An error at startup is one line that says what to do.
 func TestStartUpErrors(t *testing.T) {
 	t.Parallel()
 	unreachable := t.TempDir() + "/unreachable"
@@ -175,7 +176,7 @@ func TestIdle(t *testing.T) {
 		}
 		return total
 	}
-	// The controller sends events in the background: wait until the last one is sent.
+	// The controller sends events in the background. Wait until the last one has been sent.
 	before := writes()
 	s.Await("the last events to be sent", func() (any, bool) {
 		time.Sleep(time.Second)

@@ -12,11 +12,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// Properties of one pod or of all pods; harness.PodWatch checks them over time.
+// Properties of one pod or of all pods. harness.PodWatch checks them over time.
 
-// serves tells whether this version of a pod serves: it is ready, no closed readiness gate keeps it out of its Services, and its node has
-// carried out its spec. Gate and spec change before the node changes the Ready condition, which may stay true while the node restarts a
-// container for another image.
+// serves reports whether this version of a pod serves: it is ready, no closed readiness gate keeps it out of its Services, and its node has carried
+// out its spec. The gate and the spec change before the node changes the Ready condition, which may stay true while the node restarts a container
+// for another image.
 func serves(pod *corev1.Pod) bool {
 	is := map[corev1.PodConditionType]bool{}
 	for _, condition := range pod.Status.Conditions {
@@ -31,7 +31,7 @@ func serves(pod *corev1.Pod) bool {
 		!is[corev1.PodResizeInProgress] && runsItsImages(pod)
 }
 
-// runsItsImages tells whether the containers that run are those of the spec.
+// runsItsImages reports whether the running containers have the images of the spec.
 func runsItsImages(pod *corev1.Pod) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		for _, container := range pod.Spec.Containers {
@@ -43,17 +43,17 @@ func runsItsImages(pod *corev1.Pod) bool {
 	return true
 }
 
-// isImage tells whether a name is that of an image: nodes name images as container runtimes do, docker.io/library/app:latest for app.
+// isImage reports whether a name refers to an image. Nodes use the container runtime's names, such as docker.io/library/app:latest for app.
 func isImage(name, image string) bool {
 	return name == image || strings.HasSuffix(strings.TrimSuffix(name, ":latest"), "/"+strings.TrimSuffix(image, ":latest"))
 }
 
-// servesImage is serves for pods of one image. Pods of a crashing image are ready now and then, too.
+// servesImage is serves for pods of one image. Pods of a crashing image are ready from time to time, too.
 func servesImage(image string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image == image }
 }
 
-// within holds if at least least pods are good, and at most most pods exist. Terminating pods count as neither.
+// within holds if at least least pods are good, and at most most pods exist. Terminating pods do not count.
 func within(least, most int, isGood func(*corev1.Pod) bool) harness.Invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		good, exist := 0, 0
@@ -86,7 +86,7 @@ func withinBudget(least, most int, minReady time.Duration) harness.Invariant {
 	}
 }
 
-// existing counts the pods, terminating ones included.
+// existing counts the pods, including terminating ones.
 func existing(pods []*corev1.Pod) int { return len(pods) }
 
 func terminating(pods []*corev1.Pod) int {
@@ -107,14 +107,14 @@ func count(pods []*corev1.Pod, is func(*corev1.Pod) bool) int {
 	return found
 }
 
-// running tells whether count active pods run an image.
+// running returns a function that reports whether at least least active pods have an image in their spec.
 func running(image string, least int) func([]*corev1.Pod) bool {
 	return func(pods []*corev1.Pod) bool {
 		return count(pods, func(pod *corev1.Pod) bool { return harness.IsActive(pod) && pod.Spec.Containers[0].Image == image }) >= least
 	}
 }
 
-// ofImage are the pods whose first container has the image in its spec.
+// ofImage returns the pods whose first container has this image in its spec.
 func ofImage(pods []corev1.Pod, image string) []corev1.Pod {
 	var found []corev1.Pod
 	for _, pod := range pods {
@@ -134,7 +134,7 @@ func byImage(pods []corev1.Pod) map[string]int {
 	return counts
 }
 
-// versions are the pods' resourceVersions, which show whether anybody has written to a pod.
+// versions returns the pods' resourceVersions, which show whether any client has written to a pod.
 func versions(pods []corev1.Pod) map[string]string {
 	byName := map[string]string{}
 	for _, pod := range pods {

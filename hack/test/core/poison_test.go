@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// poisons are objects that the controller cannot decode, or only at a price that others would pay. Each has the words that tell why.
+// poisons are objects that the controller cannot decode, or only at a cost to other PodManagers. why is part of the reported reason.
 var poisons = []struct{ name, spec, why string }{
 	{"no-number", `{"replicas":"three","image":"nginx"}`, "spec.replicas"},
 	{"no-port", podJSON(`"containers":[{"name":"a","image":"nginx","ports":[{"containerPort":3000000000}]}]`), "containerPort"},
@@ -26,13 +26,13 @@ var poisons = []struct{ name, spec, why string }{
 	{"many-3", tolerations, "too much memory"},
 }
 
-// tolerations are 1.2 MB of JSON, and decoded 36 MB.
+// tolerations is 1.2 MB of JSON, and 36 MB when decoded.
 var tolerations = podJSON(`"containers":[{"name":"a","image":"nginx"}],"tolerations":[` + strings.Repeat("{},", 400_000) + "{}]")
 
 func podJSON(fields string) string { return `{"replicas":1,"template":{"spec":{` + fields + "}}}" }
 
-// Objects that do not fit the Go type, or cost too much, as a CRD of another version may allow, stop neither a running controller nor a
-// starting one. Their statuses tell about it; they can be scaled as before, and deleted.
+// Objects that do not fit the Go type, or that cost too much, stop neither a running controller nor a starting one. A CRD of another version may
+// admit them. Their statuses report it, and they can still be scaled and deleted.
 func TestUndecodableObjects(t *testing.T) {
 	s := newSerialSpace(t) // all tests share the CRD
 	first := s.private()
@@ -73,10 +73,10 @@ func TestUndecodableObjects(t *testing.T) {
 	}
 }
 
-// quarterOfMemory is a quarter of what the Deployment gives the controller, in bytes.
+// quarterOfMemory is a quarter of the controller's memory limit in the Deployment, in bytes.
 const quarterOfMemory = 128 << 20
 
-// mustLive fails if a controller has panicked, or has taken more memory than it should need.
+// mustLive fails the test if a controller has panicked, or has used more memory than it should need.
 func mustLive(t *testing.T, p *lab.Process) {
 	t.Helper()
 	if n := metric(t, p, "podmanager_panics_total", ""); n != 0 {
@@ -85,7 +85,7 @@ func mustLive(t *testing.T, p *lab.Process) {
 	harness.WantMemory(t, p, quarterOfMemory)
 }
 
-// loosenCRD makes the CRD accept any value as the number of replicas, and any template.
+// loosenCRD makes the CRD accept any value as the number of replicas, and any pod spec.
 func (s *space) loosenCRD() {
 	s.T.Helper()
 	var crd map[string]any
@@ -98,7 +98,7 @@ func (s *space) loosenCRD() {
 	spec["replicas"] = map[string]any{"x-kubernetes-preserve-unknown-fields": true}
 	template := spec["template"].(map[string]any)["properties"].(map[string]any)
 	template["spec"] = map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
-	delete(version["subresources"].(map[string]any), "scale") // it would insist on a number
+	delete(version["subresources"].(map[string]any), "scale") // it would require a number
 	data, err := json.Marshal(crd)
 	if err != nil {
 		s.T.Fatal(err)

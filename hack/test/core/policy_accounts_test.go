@@ -15,8 +15,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
-// The policy stops nothing that the controllers of Kubernetes do to PodManagers, although they may not create pods. Each is seen to do it
-// under its own account.
+// The policy does not block the controllers of Kubernetes from writing to PodManagers, although they may not create pods. The audit log shows the
+// write of each under its own account.
 func TestPodRightsOfKubernetes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -64,7 +64,7 @@ func TestPodRightsOfKubernetes(t *testing.T) {
 
 func systemAccount(name string) string { return "system:serviceaccount:kube-system:" + name }
 
-// mayNotCreatePods checks that an account lacks the right that the policy asks for.
+// mayNotCreatePods checks that an account lacks the permission that the policy requires.
 func (s *space) mayNotCreatePods(account string) {
 	s.T.Helper()
 	review, err := shared.kube.AuthorizationV1().SubjectAccessReviews().Create(s.Ctx, &authorizationv1.SubjectAccessReview{
@@ -81,7 +81,7 @@ func (s *space) mayNotCreatePods(account string) {
 	}
 }
 
-// awaitWrite waits until the audit log has a write of an account in the namespace, and checks that none was refused.
+// awaitWrite waits until the audit log has an account's write in the namespace, and checks that none was refused.
 func (s *space) awaitWrite(log *audit.Log, account, write string) {
 	s.T.Helper()
 	seen := map[string]int{}

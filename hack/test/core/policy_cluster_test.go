@@ -25,7 +25,7 @@ const (
 		`kubectl annotate crd podmanagers.apps.mycompany.com apps.mycompany.com/allow-deletion=true`
 )
 
-// What changes or deletes the CRD would disturb all other tests, and has a cluster of its own.
+// Tests that change or delete the CRD would disturb all other tests, so they have a separate cluster.
 func TestPoliciesOnOwnCluster(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "policies")
@@ -41,7 +41,7 @@ func TestPoliciesOnOwnCluster(t *testing.T) {
 	s.uninstalls()
 }
 
-// tellsOfPolicies checks the note of a controller that starts now, and how many rules its metric misses.
+// tellsOfPolicies checks the note of a controller that starts now, and the number of missing rules in its metric.
 func (s *space) tellsOfPolicies(note string, missing float64) {
 	s.T.Helper()
 	p, err := startController("policies", "-kubeconfig", s.Cluster.Kubeconfig, "-selector", "nobody=has-this")
@@ -58,7 +58,7 @@ func (s *space) tellsOfPolicies(note string, missing float64) {
 	}
 }
 
-// knowsOtherVersions checks that the policy holds in each version of the API.
+// knowsOtherVersions checks that the policy applies to each version of the API.
 func (s *space) knowsOtherVersions() {
 	s.T.Helper()
 	var crd map[string]any
@@ -87,7 +87,7 @@ func (s *space) knowsOtherVersions() {
 	})
 }
 
-// keepsCRD checks that the CRD is not deleted without the annotation, however it is tried, and that other CRDs are not held up.
+// keepsCRD checks that the CRD cannot be deleted in any way without the annotation, and that other CRDs can.
 func (s *space) keepsCRD() {
 	s.T.Helper()
 	for _, value := range []string{"", "no"} {
@@ -99,19 +99,19 @@ func (s *space) keepsCRD() {
 			s.T.Errorf("the annotation is %q: %v\nwant\n%s", value, err, want)
 		}
 	}
-	// A collection has no name that a policy could look for.
+	// A collection has no name that a policy could match.
 	s.Kubectl("apply", "-f", otherCRD)
 	all := s.Cluster.Kube.Discovery().RESTClient().Delete().AbsPath(crdPath).Do(s.Ctx)
 	if err := all.Error(); !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), crdNotice) {
 		s.T.Errorf("deleting all CRDs: %v", err)
 	}
-	s.Kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // it may have gone with that
+	s.Kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // the request above may have deleted it
 	if got := strings.Fields(s.Kubectl("get", "pm", "-o", "name")); len(got) != 2 {
 		s.T.Errorf("PodManagers %v are left, want 2", got)
 	}
 }
 
-// uninstalls checks that make uninstall tells what it deletes, and deletes it.
+// uninstalls checks that make uninstall prints what it deletes, and deletes it.
 func (s *space) uninstalls() {
 	s.T.Helper()
 	const deleting = "Deleting the CRD podmanagers.apps.mycompany.com, and with it all PodManagers (2) and their pods"
@@ -129,7 +129,7 @@ func (s *space) uninstalls() {
 func (s *space) makeUninstall() string {
 	s.T.Helper()
 	command := exec.CommandContext(s.Ctx, "make", "uninstall")
-	// Nothing of what the make that runs the tests was told.
+	// Without the settings of the make that runs the tests.
 	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "KUBECONFIG="+s.Cluster.Kubeconfig)
 	out, err := command.CombinedOutput()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Who may write ControllerRevisions and PodManagers, but not create pods, can neither make a revision, in place of the one that a partition
-// keeps pods on, nor mark one. Who may create pods, too, can; and the revisions of others are left alone. The template of a revision that
-// exists cannot be changed by anyone.
+// A user who may write ControllerRevisions and PodManagers, but not create pods, can neither create a revision, in place of the one that a
+// partition keeps pods on, nor mark one. A user who may also create pods can. Revisions of other controllers are not affected. No user can change
+// the template of an existing revision.
 func TestRevisionRights(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'nginx:1'}")
@@ -52,7 +52,8 @@ func TestRevisionRights(t *testing.T) {
 			t.Errorf("%s, without a right to pods: %v\n%s", change.what, err, out)
 		}
 	}
-	// The whole attack: the revision goes, and cannot come back with another template. Deleting needs no right to pods.
+	// The complete attack: the user deletes the revision, but cannot create it again with another template. The deletion needs no permission for
+	// pods.
 	if out, err := s.as("jane", request{"", "", "delete " + revisions + " " + current}); err != nil {
 		t.Errorf("delete: %v\n%s", err, out)
 	}
@@ -67,7 +68,7 @@ func TestRevisionRights(t *testing.T) {
 	}
 }
 
-// forge is the manifest of a revision as it is stored, with another image.
+// forge returns the manifest of a stored revision, with another image.
 func (s *space) forge(name, image string) string {
 	s.T.Helper()
 	var stored map[string]any

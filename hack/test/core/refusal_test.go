@@ -13,7 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The API server refuses an invalid spec at apply, with a sentence that says what to do.
+// The API server refuses an invalid spec at apply, with a message that says what to do.
 func TestBadInputIsRefused(t *testing.T) {
 	const template = "template: {%s spec: {%s containers: [{name: a, image: a}]}}"
 	tests := map[string]struct{ name, spec, want string }{
@@ -55,7 +55,7 @@ func TestBadInputIsRefused(t *testing.T) {
 	}
 }
 
-// awaitRefusal waits until the status tells that the pods are refused.
+// awaitRefusal waits until the status reports that the pods are refused.
 func (s *space) awaitRefusal(name, reason, words string) {
 	s.T.Helper()
 	s.Await("the status to tell of the refusal", func() (any, bool) {
@@ -65,7 +65,7 @@ func (s *space) awaitRefusal(name, reason, words string) {
 	})
 }
 
-// failureEvents counts the warnings about a PodManager, with their repetitions.
+// failureEvents returns the number of warnings about a PodManager, including repetitions.
 func (s *space) failureEvents(name string) int {
 	s.T.Helper()
 	events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{
@@ -84,7 +84,7 @@ func (s *space) failureEvents(name string) int {
 	return count
 }
 
-// An invalid pod, which the CRD does not refuse, shows in ReplicaFailure and in one event. Other PodManagers go on.
+// An invalid pod that the CRD does not refuse shows in ReplicaFailure and in one event. Other PodManagers are not affected.
 func TestInvalidPod(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private() // so that only failures of this test are counted below
@@ -94,7 +94,7 @@ func TestInvalidPod(t *testing.T) {
 	s.awaitRefusal("bad", v1.ReasonInvalidPod, `volumeMounts[0].name: Not found: "missing"`)
 	s.awaitReady("good", 2)
 
-	// Wait for a few more tries.
+	// Wait for a few more attempts.
 	s.Await("another try", func() (any, bool) {
 		n := metric(t, controller, "podmanager_pod_request_failures_total", "")
 		return n, n >= 3

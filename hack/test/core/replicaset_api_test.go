@@ -33,7 +33,7 @@ func (s *space) patchManager(name, patch string, subresource ...string) *v1.PodM
 	return patched
 }
 
-// The selector is the name: users cannot change it, or make it select the pods of another PodManager.
+// The selector is derived from the name. Users cannot change it, or make it select the pods of another PodManager.
 func TestNoSelectorToChange(t *testing.T) {
 	s := newSpace(t)
 	out, err := s.TryKubectl(harness.Manifest("web", "", "{image: nginx, selector: {matchLabels: {a: b}}}"), "apply", "-f", "-")
@@ -137,7 +137,7 @@ func TestListAndDeleteCollection(t *testing.T) {
 	})
 }
 
-// Users can write to the status and read it. Conditions of their own stay; the controller corrects wrong values.
+// Users can read and write the status. Their own conditions stay; the controller corrects wrong values.
 func TestStatusEndpoints(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")
@@ -164,7 +164,7 @@ func TestStatusEndpoints(t *testing.T) {
 		t.Errorf("generation %d, conditions %+v", manager.Generation, manager.Status.Conditions)
 	}
 
-	// A merge patch replaces the whole list: the controller has to write its own conditions again.
+	// A merge patch replaces the whole list, so the controller has to write its conditions again.
 	s.patchManager("web", `{"status":{"conditions":[{"type":"Patched","status":"True","reason":"Test","message":"","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}`, "status")
 	s.Await("the conditions to come back", func() (any, bool) {
 		conditions := s.Manager("web").Status.Conditions
@@ -205,7 +205,7 @@ func TestDefaultDeletionPolicy(t *testing.T) {
 	})
 }
 
-// The failure is over once the PodManager asks for no more than the quota allows.
+// The failure is over once the PodManager requests no more than the quota allows.
 func TestQuotaIsKeptByScalingDown(t *testing.T) {
 	s := newSpace(t)
 	s.Kubectl("create", "quota", "few", "--hard=pods=2")

@@ -38,7 +38,7 @@ func TestReadyAndAvailable(t *testing.T) {
 	}
 }
 
-// Terminating pods are counted while they exist, besides their replacements.
+// Terminating pods are counted while they exist, separately from their replacements.
 func TestTerminatingReplicas(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 5"))
@@ -54,7 +54,7 @@ func TestTerminatingReplicas(t *testing.T) {
 	awaitGoing(1)
 	s.deletePod("web-1")
 	awaitGoing(2)
-	// The names of pods that still exist are not used again.
+	// The names of pods that still exist are not reused.
 	s.awaitPods("web-2 web-3 web-4 web-5 web-6")
 	if got := len(s.AllPods()); got != 7 {
 		t.Errorf("%d pods exist, want 5 and the 2 that are held", got)
@@ -66,7 +66,7 @@ func TestTerminatingReplicas(t *testing.T) {
 	s.awaitReady("web", 5)
 }
 
-// A terminating pod and a failed pod do not count as replicas: each is replaced at once while it still exists.
+// A terminating pod and a failed pod do not count as replicas. Each is replaced at once while it still exists.
 func TestDeletingAndFailedPods(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", s.held("replicas: 2"))
@@ -92,7 +92,7 @@ func TestDeletingAndFailedPods(t *testing.T) {
 	})
 }
 
-// The controller observes a change of the spec that changes no number of pods.
+// The controller observes a change of the spec that does not change the number of pods.
 func TestObservedGenerationFollows(t *testing.T) {
 	s := newSpace(t)
 	const spec = "{replicas: 2, template: {metadata: {annotations: {note: %s}}, spec: {containers: [{name: a, image: a}]}}}"
@@ -105,7 +105,7 @@ func TestObservedGenerationFollows(t *testing.T) {
 	})
 }
 
-// Only the label of the selector decides to which PodManager a pod belongs. New pods get the other labels of the template.
+// Only the selector's label decides which PodManager a pod belongs to. New pods get the other labels of the template.
 func TestLabelsBeyondTheSelector(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: nginx}")

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// otherOwner is a reference to an object that exists, so that the garbage collector leaves its dependents alone.
+// otherOwner returns a reference to an object that exists, so that the garbage collector leaves its dependents alone.
 func (s *space) otherOwner(controller *bool) metav1.OwnerReference {
 	s.T.Helper()
 	config, err := shared.kube.CoreV1().ConfigMaps(s.Name).Create(s.Ctx,
@@ -29,7 +29,7 @@ func (s *space) otherOwner(controller *bool) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: config.Name, UID: config.UID, Controller: controller}
 }
 
-// ownedBy is a reference to a PodManager.
+// ownedBy returns a reference to a PodManager.
 func ownedBy(manager *v1.PodManager, controller, block *bool) metav1.OwnerReference {
 	return metav1.OwnerReference{
 		APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind, Name: manager.Name, UID: manager.UID,
@@ -37,8 +37,8 @@ func ownedBy(manager *v1.PodManager, controller, block *bool) metav1.OwnerRefere
 	}
 }
 
-// The controller adopts a pod with the label if the pod has no controller, whatever other owners it has, and creates no pod instead. The
-// pods exist before the controller starts.
+// The controller adopts a pod with the label if the pod has no controller, whatever other owners it has, and creates no pod in its place. The pods
+// exist before the controller starts.
 func TestAdoptionByReference(t *testing.T) {
 	s := newSpace(t)
 	yes := new(true)
@@ -91,8 +91,8 @@ func TestAdoptionByReference(t *testing.T) {
 	}
 }
 
-// If somebody overwrites the owner references of a pod, the controller adopts the pod again beside its other owners, and does not replace
-// it.
+// If another client overwrites the owner references of a pod, the controller adopts the pod again in addition to its other owners, and does not
+// replace it.
 func TestAdoptionBesideOtherOwners(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -129,7 +129,7 @@ func TestAdoptionBesideOtherOwners(t *testing.T) {
 	}
 }
 
-// A pod that loses its label is released, keeps running and is replaced. When it gets the label back, there is a pod too many.
+// A pod that loses its label is released, keeps running and is replaced. When it gets the label back, there is one pod too many.
 func TestRelabelledPod(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: nginx}")
@@ -152,14 +152,14 @@ func TestRelabelledPod(t *testing.T) {
 	s.patchPod("web-0", `{"labels":{"podmanager":"web"}}`)
 	s.Await("one pod to be left", func() (any, bool) { got := podNames(s.AllPods()); return got, len(got) == 1 })
 	s.awaitReady("web", 1)
-	// The newer pod has to go.
+	// The newer pod has to be deleted.
 	if pod := s.pod("web-0"); pod.UID != before.UID || !metav1.IsControlledBy(pod, manager) || pod.Labels[v1.LabelManagerUID] != string(manager.UID) {
 		t.Errorf("the pod was not taken back: %+v", pod.ObjectMeta)
 	}
 }
 
-// A pod that cannot be released is not replaced: its replacement would be a pod too many. The status tells about it, and the controller
-// tries again.
+// A pod that cannot be released is not replaced, because its replacement would be one pod too many. The status reports it, and the controller
+// retries.
 func TestFailedRelease(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 3, image: nginx}")
@@ -190,7 +190,7 @@ func TestFailedRelease(t *testing.T) {
 	}
 }
 
-// A pod that cannot be adopted does not count: no other pod is deleted because of it, nor is it deleted.
+// A pod that cannot be adopted does not count: neither it nor any other pod is deleted because of it.
 func TestFailedAdoption(t *testing.T) {
 	f := newFaulty(t)
 	f.applyPrivate("web", "{replicas: 2, image: nginx}")
@@ -270,7 +270,7 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 	})
 }
 
-// A pod that lost its label while no controller ran is released, although no pod is missing.
+// A pod that lost its label while no controller was running is released, although no pod is missing.
 func TestRelabelledWhileNobodyWatched(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()

@@ -18,9 +18,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The tests of Kubernetes v1.36.3 for ReplicaSets, and the tests of the same behaviour for PodManagers. Three things differ by design: the
-// selector is always podmanager=NAME and cannot be set; pods have the names NAME-0, NAME-1 and so on; and failedPodsHistoryLimit failed
-// pods are kept.
+// The ReplicaSet tests of Kubernetes v1.36.3, and the tests of the same behavior of PodManagers. Three things differ by design: the selector is
+// always podmanager=NAME and cannot be set, pods have the names NAME-0, NAME-1 and so on, and failedPodsHistoryLimit failed pods are kept.
 //
 //	test/integration/replicaset/replicaset_test.go
 //	  TestAdoption                                  TestAdoptionByReference
@@ -36,8 +35,8 @@ import (
 //	  TestReadyAndAvailableReplicas                 TestReadyAndAvailable, TestMinReadySeconds
 //	  TestRSScaleSubresource                        TestScaleSubresource, TestScaleUpdateAndPatch
 //	  TestExtraPodsAdoptionAndDeletion              TestExtraPods
-//	  TestFullyLabeledReplicas                      TestLabelsBeyondTheSelector, TestTemplateChange: there is no such count;
-//	                                                updatedReplicas has the pods of the present template
+//	  TestFullyLabeledReplicas                      TestLabelsBeyondTheSelector, TestRollingUpdate: there is no such count;
+//	                                                updatedReplicas has the pods of the current template
 //	  TestReplicaSetsAppsV1DefaultGCPolicy          TestDefaultDeletionPolicy, TestDelete: the pods are gone before the
 //	                                                PodManager is, whatever the policy
 //	  TestTerminatingReplicas                       TestTerminatingReplicas
@@ -58,12 +57,12 @@ const (
 	holdFinalizer = "example.com/hold"
 )
 
-// with is the space for a subtest.
+// with returns the space for a subtest.
 func (s *space) with(t *testing.T) *space {
 	return &space{s.With(t)}
 }
 
-// createPod creates a pod by hand, with the given labels and owners only.
+// createPod creates a pod directly, with only the given labels and owners.
 func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod {
 	s.T.Helper()
 	pod := &corev1.Pod{
@@ -78,7 +77,7 @@ func (s *space) createPod(name string, change func(pod *corev1.Pod)) *corev1.Pod
 	return created
 }
 
-// labelled gives a pod the label of a PodManager.
+// labelled returns a function that gives a pod the label of a PodManager.
 func labelled(manager string) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Labels = map[string]string{v1.LabelManager: manager} }
 }
@@ -92,7 +91,7 @@ func (s *space) pod(name string) *corev1.Pod {
 	return pod
 }
 
-// patchPod changes a pod's metadata, with a merge patch.
+// patchPod changes a pod's metadata with a merge patch.
 func (s *space) patchPod(name, metadata string) *corev1.Pod {
 	s.T.Helper()
 	pod, err := shared.kube.CoreV1().Pods(s.Name).Patch(s.Ctx, name, types.MergePatchType,
@@ -103,7 +102,7 @@ func (s *space) patchPod(name, metadata string) *corev1.Pod {
 	return pod
 }
 
-// deletePod asks for the deletion of a pod, and does not wait for it.
+// deletePod deletes a pod without waiting until it is gone.
 func (s *space) deletePod(name string) {
 	s.T.Helper()
 	if err := shared.kube.CoreV1().Pods(s.Name).Delete(s.Ctx, name, metav1.DeleteOptions{}); err != nil {
@@ -111,7 +110,7 @@ func (s *space) deletePod(name string) {
 	}
 }
 
-// touched tells whether the controller has ever changed the pod.
+// touched reports whether the controller has ever changed the pod.
 func touched(pod *corev1.Pod) bool {
 	for _, entry := range pod.ManagedFields {
 		if entry.Manager == fieldManager {
@@ -121,8 +120,8 @@ func touched(pod *corev1.Pod) bool {
 	return false
 }
 
-// held is a spec whose pods, once deleted, stay until the test calls letGo; more are further fields. When the test ends, held removes the
-// finalizers of the remaining pods: otherwise the namespace would never go away.
+// held returns a spec whose pods, once deleted, stay until the test calls letGo. more has additional fields. When the test ends, the finalizers of
+// the remaining pods are removed, because otherwise the namespace would never be deleted.
 func (s *space) held(more string) string {
 	s.T.Helper()
 	s.T.Cleanup(func() {
@@ -132,7 +131,7 @@ func (s *space) held(more string) string {
 		ctx := context.Background()
 		_ = s.managers().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 		_ = shared.kube.CoreV1().Namespaces().Delete(ctx, s.Name, metav1.DeleteOptions{})
-		// Twice, for a pod that was being created meanwhile.
+		// Twice, in case a pod was being created in the meantime.
 		for clean, deadline := 0, time.Now().Add(harness.Patience); clean < 2 && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 			clean++
 			list, _ := shared.kube.CoreV1().Pods(s.Name).List(ctx, metav1.ListOptions{})
@@ -153,13 +152,13 @@ func (s *space) letGo(names ...string) {
 	s.T.Helper()
 	for _, name := range names {
 		_, err := shared.kube.CoreV1().Pods(s.Name).Patch(s.Ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-		if err != nil && !apierrors.IsNotFound(err) { // it may be gone by now
+		if err != nil && !apierrors.IsNotFound(err) { // the pod may be gone by now
 			s.T.Fatal(err)
 		}
 	}
 }
 
-// terminating are the terminating pods.
+// terminating returns the names of the terminating pods.
 func (s *space) terminating() []string {
 	s.T.Helper()
 	var going []corev1.Pod

@@ -20,7 +20,7 @@ import (
 // nowhere is a spec whose pods are never scheduled, so that only the test changes them.
 const nowhere = "{%s, template: {spec: {nodeSelector: {nowhere: ''}, containers: [{name: a, image: '%s'}]}}}"
 
-// fail makes a pod fail at a time, in whole seconds.
+// fail makes a pod fail at a time, truncated to seconds.
 func (s *space) fail(pod string, at time.Time) time.Time {
 	s.T.Helper()
 	at = at.UTC().Truncate(time.Second)
@@ -29,7 +29,7 @@ func (s *space) fail(pod string, at time.Time) time.Time {
 	return at
 }
 
-// awaitActive waits until the only active pod is not the given one.
+// awaitActive waits until there is exactly one active pod, other than the given one.
 func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod {
 	s.T.Helper()
 	var active *corev1.Pod
@@ -44,8 +44,8 @@ func (s *space) awaitActive(limit time.Duration, before *corev1.Pod) *corev1.Pod
 	return active
 }
 
-// awaitFirstStatus waits for the first status: a busy controller writes the first status of a PodManager that does not become ready up to
-// 15 s late.
+// awaitFirstStatus waits for the first status. A busy controller may write the first status of a PodManager that does not become ready up to 15 s
+// late.
 func (s *space) awaitFirstStatus(name string) {
 	s.T.Helper()
 	s.Await("the first status", func() (any, bool) {
@@ -54,7 +54,7 @@ func (s *space) awaitFirstStatus(name string) {
 	})
 }
 
-// awaitBackOff waits until the status tells the number of failures in a row, and when the next pod is due.
+// awaitBackOff waits until the status reports the number of failures in a row, and when the next pod is due.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
 	s.T.Helper()
 	s.Await("the status to tell of the backoff", func() (any, bool) {
@@ -68,8 +68,8 @@ func (s *space) awaitBackOff(inARow int, next time.Time) {
 	})
 }
 
-// A failed pod is replaced at once, a failed replacement after 10 s, the next after 20 s. A restart of the controller does not shorten the
-// backoff; a changed template ends it.
+// A failed pod is replaced at once, a failed replacement after 10 s, the next one after 20 s. A restart of the controller does not shorten the
+// backoff. A changed template ends it.
 func TestFailedPodsBackOff(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -114,7 +114,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	failuresBefore(s.awaitActive(5*time.Second, fourth), 1)
 }
 
-// While the controller backs off from replacing one failed pod, it replaces another lost pod at once.
+// While the controller backs off from replacing a failed pod, it replaces another lost pod at once.
 func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 2", "a"))
@@ -135,7 +135,7 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 	}
 }
 
-// A failed pod carries the count of failures: it stays until its replacement exists, whatever failedPodsHistoryLimit says.
+// A failed pod carries the number of failures. It stays until its replacement exists, whatever failedPodsHistoryLimit is.
 func TestBackOffOutlivesARefusal(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1, failedPodsHistoryLimit: 0", "a"))
@@ -155,7 +155,7 @@ func TestBackOffOutlivesARefusal(t *testing.T) {
 	s.Await("the failed pod to be gone", func() (any, bool) { all := s.AllPods(); return podNames(all), len(all) == 1 })
 }
 
-// A node whose clock is ahead does not prolong the backoff.
+// A node whose clock is ahead does not extend the backoff.
 func TestFailedInTheFuture(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "a"))
@@ -164,7 +164,7 @@ func TestFailedInTheFuture(t *testing.T) {
 	s.awaitActive(5*time.Second, first)
 }
 
-// The newest failed pods stay for inspection, as many as failedPodsHistoryLimit says.
+// The newest failed pods stay for inspection, up to failedPodsHistoryLimit.
 func TestFailedPodsHistory(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[string][]string{
@@ -183,7 +183,7 @@ func TestFailedPodsHistory(t *testing.T) {
 			before := uids(s.AllPods())
 			var last time.Time
 			for _, name := range []string{"web-2", "web-1", "web-0"} {
-				// The times of failure have to differ, and have whole seconds.
+				// The times of failure have to differ, and are in whole seconds.
 				s.Await("the next second", func() (any, bool) { return nil, time.Now().Truncate(time.Second).After(last) })
 				last = s.fail(name, time.Now())
 			}

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// scaleDown.maxTerminating bounds how many pods terminate at the same time; the others follow once these are gone.
+// scaleDown.maxTerminating limits how many pods terminate at the same time. The others follow once these are gone.
 func TestScaleDownLimit(t *testing.T) {
 	t.Parallel()
 	scale := func(s *space) { s.Kubectl("scale", "pm/web", "--replicas=0") }
@@ -70,14 +70,14 @@ func (s *space) markAll() {
 	s.Kubectl("annotate", "pods", "-l", "podmanager=web", v1.AnnotationDelete+"=true")
 }
 
-// ready is the status of a running pod that has been ready since a time.
+// ready returns the status of a running pod that has been ready since a time.
 func ready(since time.Time, restarts int) string {
 	return fmt.Sprintf(`{"phase":"Running","conditions":[{"type":"Ready","status":"True","lastTransitionTime":%q}],
 		"containerStatuses":[{"name":"a","image":"a","imageID":"a","ready":true,"restartCount":%d,"state":{"running":{}}}]}`,
 		since.UTC().Format(time.RFC3339), restarts)
 }
 
-// inPhase is the status of a ready pod, with another phase.
+// inPhase returns the status of a ready pod with another phase.
 func inPhase(phase string, since time.Time) string {
 	return strings.Replace(ready(since, 0), "Running", phase, 1)
 }
@@ -85,10 +85,10 @@ func inPhase(phase string, since time.Time) string {
 // podState is the state of a pod when the PodManager is scaled down.
 type podState struct{ status, metadata string }
 
-// ranking is two pods of which the first has to go.
+// ranking is a pair of pods of which the first has to be deleted.
 type ranking struct{ goes, stays podState }
 
-// rankings are pairs of pods that differ only in the property named by the key.
+// rankings returns pairs of pods that differ only in the property named by the key.
 func rankings(long, short time.Time) map[string]ranking {
 	mark := fmt.Sprintf(`{"annotations":{%q:"true"}}`, v1.AnnotationDelete)
 	cost := func(value string) string {
@@ -124,7 +124,7 @@ func (s *space) createRanked(manager, name, status string, change func(pod *core
 	s.setPodStatus(name, status)
 }
 
-// twoNodes are the names of two of the cluster's nodes.
+// twoNodes returns the names of two of the cluster's nodes.
 func (s *space) twoNodes() [2]string {
 	s.T.Helper()
 	nodes, err := shared.kube.CoreV1().Nodes().List(s.Ctx, metav1.ListOptions{})
@@ -134,8 +134,8 @@ func (s *space) twoNodes() [2]string {
 	return [2]string{nodes.Items[0].Name, nodes.Items[1].Name}
 }
 
-// Which pod is deleted first in a scale-down. In each case two pods differ in one property, and NAME-0 has to go: without the difference
-// NAME-1 would go, because it is newer.
+// The order in which a scale-down deletes pods. In each case two pods differ in one property, and NAME-0 has to be deleted. Without the difference
+// NAME-1 would be deleted, because it is newer.
 func TestScaleDownRanking(t *testing.T) {
 	long, short := time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	tests := rankings(long, short)
@@ -150,7 +150,7 @@ func TestScaleDownRanking(t *testing.T) {
 	for name := range tests {
 		s.awaitReady(name, 2)
 	}
-	// Create all pods while no controller runs, so that it sees them at once.
+	// Set up all pods while no controller runs, so that it sees them all at once.
 	kill(t, controller)
 	for name, test := range tests {
 		for pod, state := range map[string]podState{name + "-0": test.goes, name + "-1": test.stays} {
@@ -182,7 +182,7 @@ func TestScaleDownRanking(t *testing.T) {
 	}
 }
 
-// awaitLeft waits until these pods of a PodManager are left; no pod of the namespace may have been replaced.
+// awaitLeft waits until only these pods of a PodManager are left. No pod of the namespace may have been replaced.
 func (s *space) awaitLeft(manager, pods string, before map[string]types.UID) {
 	s.T.Helper()
 	s.Await(pods+" to be left, and no other pod", func() (any, bool) {

@@ -18,7 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// warnings counts the events of a reason about a PodManager, with their repetitions, and returns their notes.
+// warnings returns the number of warning events with a reason about a PodManager, including repetitions, and their notes.
 func (s *space) warnings(name, reason string) (count int, notes string) {
 	s.T.Helper()
 	events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{
@@ -37,7 +37,7 @@ func (s *space) warnings(name, reason string) (count int, notes string) {
 	return count, notes
 }
 
-// If a pod of somebody else has the name of one of our pods, our pod gets the next index, and the status says why.
+// If a foreign pod has the name of one of our pods, our pod gets the next index, and the status reports why.
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *space, pod *corev1.Pod){
@@ -64,7 +64,7 @@ func TestForeignNames(t *testing.T) {
 			if message := s.Condition("web", v1.ConditionReady).Message; !strings.HasPrefix(message, "3 of 3 pods available; ") || !strings.Contains(message, "web-1") {
 				t.Errorf("Ready says %q", message)
 			}
-			// More syncs, no more warnings.
+			// More syncs cause no more warnings.
 			s.Kubectl("scale", "pm/web", "--replicas=4")
 			s.awaitReady("web", 4)
 			s.deletePod("web-0")
@@ -84,7 +84,7 @@ func TestForeignNames(t *testing.T) {
 	}
 }
 
-// Once the foreign pod is gone, its name can be used again, and the status does not mention it any more.
+// Once the foreign pod is gone, its name can be used again, and the status no longer mentions it.
 func TestForeignNameIsFreed(t *testing.T) {
 	s := newSpace(t)
 	s.createPod("web-0", func(*corev1.Pod) {})
@@ -94,7 +94,7 @@ func TestForeignNameIsFreed(t *testing.T) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0")
 	})
-	s.Kubectl("delete", "pod", "web-0") // until it is gone: the hint goes as soon as the pod is on its way
+	s.Kubectl("delete", "pod", "web-0") // waits until it is gone: the hint disappears as soon as the pod terminates
 	s.Await("the hint to be gone", func() (any, bool) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, !strings.Contains(message, "web-0")
@@ -104,7 +104,7 @@ func TestForeignNameIsFreed(t *testing.T) {
 	s.awaitPods("web-0 web-1")
 }
 
-// Pods of a deleted PodManager of the same name do not belong to the new one: it neither counts nor changes them, and does not use their
+// Pods of a deleted PodManager of the same name do not belong to the new one. The new one neither counts nor changes them, and does not use their
 // names until they are gone.
 func TestDeadPredecessor(t *testing.T) {
 	s := newSpace(t)
@@ -167,7 +167,7 @@ func TestMarkedPodIsReplaced(t *testing.T) {
 	}
 }
 
-// TerminationStarted, the default, replaces a deleted pod while it terminates; TerminationComplete waits until it is gone.
+// TerminationStarted, the default, replaces a deleted pod while it terminates. TerminationComplete waits until it is gone.
 func TestPodReplacementPolicy(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

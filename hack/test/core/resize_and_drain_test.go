@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
-// permitWithoutResizeAndDrain gives an account the rights that a controller with -resize-and-drain=false needs, and no other.
+// permitWithoutResizeAndDrain grants an account the permissions that a controller with -resize-and-drain=false needs, and no others.
 func (s *space) permitWithoutResizeAndDrain(account string) {
 	s.T.Helper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "limited"}}
@@ -29,8 +29,8 @@ func (s *space) permitWithoutResizeAndDrain(account string) {
 	s.Kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
 }
 
-// Without the rights to patch pods/resize and pods/status, and with the flag for it, the controller asks for neither and complains about
-// nothing: a resize replaces pods or is said to be impossible, and an image changes in place without a drain.
+// Without permission to patch pods/resize and pods/status, and with the flag for that, the controller uses neither and reports no error. A resize
+// replaces pods or is reported as impossible, and an image changes in place without a drain.
 func TestWithoutResizeAndDrain(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()
@@ -69,7 +69,7 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	s.asksForNothingElse(log, account)
 }
 
-// asksForNothingElse checks that the account has patched pods only themselves, and that nothing was refused to it.
+// asksForNothingElse checks that the account has patched no subresource of pods, and that none of its requests was refused.
 func (s *space) asksForNothingElse(log *audit.Log, account string) {
 	s.T.Helper()
 	requests, err := log.Read(account)

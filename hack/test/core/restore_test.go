@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// TestEtcdRestore restores etcd from a backup under a running controller. Versions go back, generations are used a second time, and
-// informers get no events; the controller has to notice it without a restart. (The scheduler does not, so the new pods stay pending.)
+// TestEtcdRestore restores etcd from a backup under a running controller. Versions go back, generations are reused, and informers get no events.
+// The controller has to notice it without a restart. (The scheduler does not, so the new pods stay pending.)
 func TestEtcdRestore(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "restore") // a restore of etcd would disturb all other tests
@@ -37,7 +37,7 @@ func TestEtcdRestore(t *testing.T) {
 	if got := s.Kubectl("get", "pm", "web", "-o", "jsonpath={.spec.replicas}"); got != "3" {
 		t.Fatalf("the restore did not work: %s replicas", got)
 	}
-	// The same generation as the scaling that the restore has undone.
+	// The same generation as the scaling that the restore has reverted.
 	s.Kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitStatus("5")
 	if got := strings.Fields(s.Kubectl("get", "pods", "-o", "name")); len(got) != 5 {
@@ -48,7 +48,7 @@ func TestEtcdRestore(t *testing.T) {
 	}
 }
 
-// newClusterSpace is a space in a cluster of its own, for what would disturb all other tests.
+// newClusterSpace returns a space in a separate cluster, for tests that would disturb all others.
 func newClusterSpace(t *testing.T, suffix string) *space {
 	t.Helper()
 	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-" + suffix
@@ -67,7 +67,7 @@ func newClusterSpace(t *testing.T, suffix string) *space {
 	return &space{&harness.Space{T: t, Ctx: t.Context(), Name: "default", Cluster: cluster}}
 }
 
-// withEtcdStopped kills the API server and etcd, calls a function, and starts them again.
+// withEtcdStopped kills the API server and etcd, calls a function, and restarts them.
 func (s *space) withEtcdStopped(do func() error) {
 	s.T.Helper()
 	for _, step := range []func() error{
@@ -82,7 +82,7 @@ func (s *space) withEtcdStopped(do func() error) {
 	}
 }
 
-// awaitStatus waits until the status of the present generation has this many pods.
+// awaitStatus waits until the status of the current generation has this many pods.
 func (s *space) awaitStatus(replicas string) {
 	s.T.Helper()
 	s.AwaitFor(3*harness.Patience, "status.replicas to be "+replicas, func() (any, bool) {

@@ -23,14 +23,14 @@ const (
 	ourUser    = "system:serviceaccount:" + systemSpace + ":" + ourAccount
 )
 
-// unseen are rights that no request shows, with what they are for.
+// unseen are permissions that no request shows, with their purpose.
 var unseen = map[string]string{
 	"update podmanagers/finalizers.apps.mycompany.com": "the admission plugin OwnerReferencesPermissionEnforcement asks for it when a pod is created",
 }
 
-// grant is a right that artifacts/rbac.yaml gives to the controller.
+// grant is a permission that artifacts/rbac.yaml grants to the controller.
 type grant struct {
-	// namespace is empty for a right in the whole cluster, names is empty for objects of any name.
+	// namespace is empty for a permission in the whole cluster. names is empty for objects of any name.
 	namespace string
 	names     []string
 	// what is the verb and the resource, such as "update podmanagers/status.apps.mycompany.com".
@@ -42,17 +42,17 @@ func describeRight(verb, group, resource, subresource string) string {
 	return verb + " " + strings.TrimSuffix(strings.TrimSuffix(resource+"/"+subresource, "/")+"."+group, ".")
 }
 
-// rightsWatch compares the requests of all controllers under test, from the audit log, with what they are granted.
+// rightsWatch compares the requests of all controllers under test, from the audit log, with their permissions.
 type rightsWatch struct {
 	log    *audit.Log
 	grants []*grant
-	// refused are requests that the controller had no right to, elsewhere are those that something else than rbac.yaml permits.
+	// refused are requests for which the controller had no permission. elsewhere are requests that something other than rbac.yaml permits.
 	refused, elsewhere map[string]int
 	err                error
 	stop, stopped      chan struct{}
 }
 
-// watchRights begins to read the audit log. It goes on reading until judge, so that the log may be as long as it likes.
+// watchRights starts to read the audit log. It continues until judge is called, so that a rotation of the log loses nothing.
 func watchRights() (*rightsWatch, error) {
 	w := &rightsWatch{refused: map[string]int{}, elsewhere: map[string]int{}, stop: make(chan struct{}), stopped: make(chan struct{})}
 	var err error
@@ -68,7 +68,7 @@ func watchRights() (*rightsWatch, error) {
 			select {
 			case <-time.After(5 * time.Second):
 			case <-w.stop:
-				ended = true // after one more look
+				ended = true // after one more read
 			}
 			w.err = w.read()
 		}
@@ -100,13 +100,13 @@ func (w *rightsWatch) add(r audit.Request) {
 			isGranted = true
 		}
 	}
-	// Everybody may read what is served, and ask about themselves.
+	// Every client may use discovery, and ask about itself.
 	if !isGranted && object.Resource != "" && !strings.HasPrefix(object.Resource, "selfsubject") {
 		w.elsewhere[what+": "+r.Annotations["authorization.k8s.io/reason"]]++
 	}
 }
 
-// judge ends the watch, and tells what does not fit. Only if all tests have run, all rights must have been used.
+// judge ends the watch, and returns the differences. All permissions must have been used only if all tests have run.
 func (w *rightsWatch) judge(all bool) error {
 	close(w.stop)
 	<-w.stopped
@@ -128,7 +128,7 @@ func (w *rightsWatch) judge(all bool) error {
 	return errors.Join(problems...)
 }
 
-// ranAll tells whether the command line has left out no test.
+// ranAll reports whether the command line has excluded no test.
 func ranAll() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.list"} {
 		if flag.Lookup(name).Value.String() != "" {
@@ -138,7 +138,7 @@ func ranAll() bool {
 	return true
 }
 
-// readGrants reads the rights of the controller's ServiceAccount.
+// readGrants reads the permissions of the controller's ServiceAccount.
 func readGrants(file string) ([]*grant, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -146,7 +146,7 @@ func readGrants(file string) ([]*grant, error) {
 	}
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
-		// A Role is a ClusterRole with a namespace, and so are their bindings.
+		// A Role is a ClusterRole with a namespace; the same holds for their bindings.
 		var role rbacv1.Role
 		var binding rbacv1.RoleBinding
 		if err := errors.Join(yaml.Unmarshal([]byte(document), &role), yaml.Unmarshal([]byte(document), &binding)); err != nil {

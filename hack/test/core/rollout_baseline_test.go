@@ -11,8 +11,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A first release that serves, and is superseded at once by one that crashes, is the one to return to. Neither a status that is lost nor
-// pods that are deleted let the failed one loose again.
+// A first release that serves, and that a crashing release supersedes at once, is the one to roll back to. Neither the loss of the status nor the
+// deletion of pods starts the failed release again.
 func TestFirstReleaseIsReturnedTo(t *testing.T) {
 	s := newSpace(t)
 	policy := careful() + fmt.Sprintf("failurePolicy: {onFailure: Rollback, gracePeriodSeconds: %d, bakeSeconds: 3600}", rollbackGrace)
@@ -33,7 +33,7 @@ func TestFirstReleaseIsReturnedTo(t *testing.T) {
 	}
 }
 
-// A failure is the revision's: to delete the pod that fails, or to scale it away, does not end the halt.
+// A failure belongs to the revision. Deleting the failing pod, or scaling it away, does not end the halt.
 func TestHaltOutlivesItsPods(t *testing.T) {
 	s := newSpace(t)
 	policy := careful() + "failurePolicy: {onFailure: Halt, gracePeriodSeconds: 2, bakeSeconds: 0}"

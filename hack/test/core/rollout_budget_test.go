@@ -17,16 +17,16 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// releaseAtEnd removes the finalizers of the test's PodManagers when the test and its controller have ended: otherwise the namespace would
-// stay with all its pods.
+// releaseAtEnd removes the finalizers of the test's PodManager when the test and its controller have ended. Otherwise the namespace would stay with
+// all its pods.
 func (s *space) releaseAtEnd() {
 	s.T.Cleanup(func() {
 		_, _ = s.managers().Patch(context.Background(), "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	})
 }
 
-// The controller is killed three times during a rollout of 100 pods, and once the template is changed before it runs again. The budget is
-// not exceeded at any version of any pod.
+// The controller is killed three times during a rollout of 100 pods. In one case the template is changed before it runs again. The budget is not
+// exceeded at any version of any pod.
 func TestRolloutBudgetSurvivesKills(t *testing.T) {
 	t.Parallel()
 	for name, images := range map[string][]string{
@@ -79,11 +79,11 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(20, "nginx:never-ready", ""))
-	// As many good pods as have to be available, beside the bad ones.
+	// As many good pods as have to be available, in addition to the bad ones.
 	s.awaitState("web", "23 pods, 18 current, 5 updated, 18 available: "+rollingOut)
 	s.apply("web", spec(6, "nginx:never-ready", ""))
 	s.awaitState("web", "9 pods, 4 current, 5 updated, 4 available: "+rollingOut)
-	// Scale and change the template at once, as in the last step of the test of Kubernetes.
+	// Scale and change the template at once, as in the last step of the Kubernetes test.
 	s.apply("web", spec(4, "nginx:3", ""))
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	w.Always(func(pods []*corev1.Pod, _ time.Time) string {
@@ -94,7 +94,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	})
 }
 
-// oneRevision holds if no pods of two revisions exist at the same time, terminating pods included.
+// oneRevision holds if pods of two revisions never exist at the same time, including terminating pods.
 func oneRevision(pods []*corev1.Pod, _ time.Time) string {
 	seen := map[string]bool{}
 	for _, pod := range pods {

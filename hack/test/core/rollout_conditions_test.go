@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Conditions, in the format of state, in the situations of a rollout.
+// Conditions during a rollout, in the format of state.
 const (
 	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
 	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
@@ -24,7 +24,7 @@ const (
 	tooLate    = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
 )
 
-// state has the counts and conditions of a rollout in one line.
+// state returns the counts and conditions of a rollout in one line.
 func state(manager *v1.PodManager) string {
 	status := manager.Status
 	line := fmt.Sprintf("%d pods, %d current, %d updated, %d available:", status.Replicas, status.CurrentReplicas, status.UpdatedReplicas, status.AvailableReplicas)
@@ -38,7 +38,7 @@ func state(manager *v1.PodManager) string {
 	return line
 }
 
-// awaitState waits until the status is that of the present spec, and has this state.
+// awaitState waits until the status reflects the current spec, and has this state.
 func (s *space) awaitState(name, want string) *v1.PodManager {
 	s.T.Helper()
 	var manager *v1.PodManager
@@ -49,7 +49,7 @@ func (s *space) awaitState(name, want string) *v1.PodManager {
 	return manager
 }
 
-// awaitEvents waits until there is an event of each reason, and fails if there is more than one.
+// awaitEvents waits until there are as many events of each reason as it occurs in reasons, and fails the test if there are more.
 func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
@@ -80,22 +80,22 @@ func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 	return notes
 }
 
-// spec is a short form with the limits that most of these tests use.
+// spec returns a short form with the limits that most of these tests use.
 func spec(replicas int, image, more string) string {
 	return fmt.Sprintf("{replicas: %d, image: %q, updateStrategy: {rollingUpdate: {maxSurge: 3, maxUnavailable: 2}}%s}", replicas, image, more)
 }
 
-// rolloutSpec is a spec with the limits of a rolling update; more has all other fields, including the image or template.
+// rolloutSpec returns a spec with the limits of a rolling update. more has all other fields, including the image or template.
 func rolloutSpec(replicas int, limits, more string) string {
 	return fmt.Sprintf("{replicas: %d, updateStrategy: {rollingUpdate: {%s}}, %s}", replicas, limits, more)
 }
 
-// revision is the hash of the PodManager's present template in the labels of pods.
+// revision returns the hash of the PodManager's current template, as in the labels of pods.
 func revision(manager *v1.PodManager) string {
 	return strings.TrimPrefix(manager.Status.UpdateRevision, manager.Name+"-")
 }
 
-// With minReadySeconds of an hour pods are not available; without it they are. No pod is touched.
+// With a minReadySeconds of an hour pods are not available; with a second they are. No pod is touched.
 func TestAvailableCondition(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
@@ -111,8 +111,8 @@ func TestAvailableCondition(t *testing.T) {
 	}
 }
 
-// A rollout without progress is Stalled after its deadline, and not before, and there is one event. Stalled ends with a better template, or
-// when the pods become available.
+// A rollout without progress is Stalled after its deadline, and not before, and there is one event. Stalled ends with a better template, or when
+// the pods become available.
 func TestProgressDeadline(t *testing.T) {
 	s := newSpace(t)
 	deadline := harness.Scaled(3 * time.Second).Round(time.Second)
@@ -144,7 +144,7 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitState("late", "2 pods, 2 current, 2 updated, 2 available: "+allDone)
 }
 
-// The time during which a rollout is paused does not count. The deadline leaves enough time on a slow machine to pause and to resume.
+// Time during which a rollout is paused does not count. The deadline leaves enough time to pause and to resume on a slow machine.
 func TestProgressDeadlineDuringPause(t *testing.T) {
 	s := newSpace(t)
 	deadline := harness.Scaled(5 * time.Second).Round(time.Second)

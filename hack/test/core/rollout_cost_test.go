@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// The cost of a rollout of 100 pods: one create and one delete for each pod, one revision, and a status write for about ten pods.
+// The cost of a rollout of 100 pods: one create and one delete for each pod, one revision, and one status write for about ten pods.
 func TestRolloutCost(t *testing.T) {
 	const replicas = 100
 	s := newSerialSpace(t)
@@ -26,7 +26,7 @@ func TestRolloutCost(t *testing.T) {
 	c.table = tabwriter.NewWriter(table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(c.table, "100 pods\tsyncs that did anything\tall syncs\tstatus writes\tall writes")
 	c.measureRollout("by replacement", replicas, map[string]int{"create pods": replicas, "delete pods": replicas, "create controllerrevisions": 1,
-		"update controllerrevisions": 1 /* it is good */, "update podmanagers/status": 5 + replicas/10},
+		"update controllerrevisions": 1 /* marks it as good */, "update podmanagers/status": 5 + replicas/10},
 		func() { c.applyPrivate("web", spec("nginx:2", "")) })
 	c.measureRollout("another setting", replicas, map[string]int{"update podmanagers/status": 2},
 		func() { c.applyPrivate("web", spec("nginx:2", ", minReadySeconds: 1")) })
@@ -34,8 +34,8 @@ func TestRolloutCost(t *testing.T) {
 	t.Logf("What it costs:\n%s", table)
 }
 
-// measureRollout adds a line to the table. most has the largest number of writes of each kind. Events, and what a busy API server asked to
-// send again, are listed and not limited.
+// measureRollout adds a line to the table. most has the maximum number of writes of each kind. Events, and writes that a busy API server asked to
+// retry, are listed but not limited.
 func (c *cost) measureRollout(what string, replicas int, most map[string]int, act func()) {
 	c.T.Helper()
 	changing, syncs := c.changing(), c.syncs()

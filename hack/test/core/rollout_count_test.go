@@ -31,7 +31,7 @@ func (s *space) awaitCounted(p *lab.Process, want map[string]float64) {
 	harness.Steadily(s.T, time.Second, "no rollout is counted again", check)
 }
 
-// Each rollout is counted once, by what ended it first; the first revision is none, and another controller does not count it again.
+// Each rollout is counted once, by what ended it first. The first revision is not a rollout, and another controller does not count a rollout again.
 func TestRolloutsCounted(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private()
@@ -56,7 +56,7 @@ func TestRolloutsCounted(t *testing.T) {
 	s.awaitCounted(controller, want)
 
 	controller = s.restart(controller)
-	s.applyPrivate("web", risky(2, limits, "failurePolicy: {gracePeriodSeconds: 1}", missing)) // takes the place of one that was counted
+	s.applyPrivate("web", risky(2, limits, "failurePolicy: {gracePeriodSeconds: 1}", missing)) // replaces a rollout that was counted already
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, "")
 	s.awaitCounted(controller, map[string]float64{"halted": 1})
 	const otherMissing = "other:does-not-exist"
@@ -72,7 +72,7 @@ func TestRolloutsCounted(t *testing.T) {
 	s.awaitCounted(controller, map[string]float64{"halted": 1, "rolled_back": 1})
 }
 
-// awaitCurrent waits until the spec's revision is the one to return to.
+// awaitCurrent waits until the spec's revision is the current one, to which a rollback would return.
 func (s *space) awaitCurrent() {
 	s.T.Helper()
 	s.Await("the revision to be good", func() (any, bool) {

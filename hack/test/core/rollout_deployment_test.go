@@ -18,8 +18,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The tests of Kubernetes v1.36.3 for Deployments, in test/integration/deployment/deployment_test.go, and the tests of the same behaviour
-// for PodManagers. Revisions are ControllerRevisions here; there are no ReplicaSets in between.
+// The Deployment tests of Kubernetes v1.36.3, in test/integration/deployment/deployment_test.go, and the tests of the same behavior of PodManagers.
+// Revisions are ControllerRevisions here; there are no ReplicaSets in between.
 //
 //	TestNewDeployment                               TestFirstRollout
 //	TestDeploymentRollingUpdate                     TestRollingUpdate, TestRolloutBudgetSurvivesKills
@@ -69,7 +69,7 @@ func TestFirstRollout(t *testing.T) {
 	s.awaitEvents("web", v1.EventCreated)
 }
 
-// A rollout hangs, and another one overtakes it. Every count and condition is right meanwhile.
+// A rollout hangs, and another one supersedes it. Every count and condition is right in the meantime.
 func TestRollingUpdate(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(10, "nginx:1", ""))
@@ -101,8 +101,7 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// A pause before the first pod, a pause before a change, and a pause during a rollout. Lost pods are replaced by pods of the same
-// revision.
+// A pause before the first pod, a pause before a change, and a pause during a rollout. Lost pods are replaced by pods of the same revision.
 func TestPausedRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", paused: true"))
@@ -112,7 +111,7 @@ func TestPausedRollout(t *testing.T) {
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 	s.awaitEvents("web", v1.EventPaused, v1.EventResumed)
 
-	// A change during a pause: no pod changes, and the new revision is stored.
+	// A change during a pause: no pod changes, but the new revision is stored.
 	before := uids(s.Pods())
 	s.apply("web", spec(4, "nginx:never-ready", ", paused: true"))
 	manager := s.awaitState("web", "4 pods, 4 current, 0 updated, 4 available: "+onHold)
@@ -130,7 +129,7 @@ func TestPausedRollout(t *testing.T) {
 	})
 	s.awaitState("web", "4 pods, 4 current, 0 updated, 4 available: "+onHold)
 
-	// Half way.
+	// Pause halfway through the rollout.
 	s.apply("web", spec(4, "nginx:never-ready", ""))
 	s.awaitState("web", "6 pods, 2 current, 4 updated, 2 available: "+rollingOut)
 	s.apply("web", spec(4, "nginx:never-ready", ", paused: true"))
@@ -140,7 +139,7 @@ func TestPausedRollout(t *testing.T) {
 	s.awaitState("web", "4 pods, 4 current, 4 updated, 4 available: "+allDone)
 }
 
-// Scaling goes on during a pause, and changes the revision of no pod.
+// Scaling continues during a pause, and does not change the revision of any pod.
 func TestScaleWhilePaused(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(1, "nginx:1", ", paused: false"))
@@ -156,7 +155,7 @@ func TestScaleWhilePaused(t *testing.T) {
 	s.awaitState("web", "3 pods, 3 current, 0 updated, 3 available: "+onHold)
 }
 
-// Somebody scales to zero, changes the template, and scales up again: all pods are of the new template.
+// A user scales to zero, changes the template, and scales up again: all pods have the new template.
 func TestChangeAtZeroReplicas(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ""))
@@ -176,7 +175,7 @@ func TestChangeAtZeroReplicas(t *testing.T) {
 	})
 }
 
-// If another object has the name of a new revision, the revision gets another name, and the rollout goes on.
+// If another object has the name of a new revision, the revision gets another name, and the rollout continues.
 func TestRevisionNameCollision(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
@@ -197,7 +196,7 @@ func TestRevisionNameCollision(t *testing.T) {
 		t.Errorf("after a collision: %+v", status)
 	}
 	s.awaitEvents("web", v1.EventCollision)
-	// The controller finds old and new revisions nevertheless.
+	// The controller still finds old and new revisions.
 	s.apply("web", "{replicas: 2, image: 'nginx:1'}")
 	s.awaitReady("web", 2)
 	s.awaitRevisions("web", 2, 3)

@@ -13,8 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A new revision does not fail because nodes end its pods, however long their replacements take to start; it fails if a pod fails by
-// itself.
+// A new revision does not fail because nodes end its pods, however long their replacements take to start. It fails if a pod fails on its own.
 func TestDisruptionsCondemnNobody(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

@@ -17,27 +17,27 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Images that the simulated nodes cannot run.
+// Images that the simulated nodes know.
 const (
 	good       = "app:1"
 	better     = "app:2"
-	crashing   = "app:crash"          // becomes ready for a second and exits, again and again
+	crashing   = "app:crash"          // repeatedly becomes ready for a second and exits
 	missing    = "app:does-not-exist" // cannot be pulled
-	neverReady = "app:never-ready"    // runs, and never becomes ready
+	neverReady = "app:never-ready"    // runs, but never becomes ready
 )
 
-// careful is a minReadySeconds that is longer than crashing pods are ready. The nodes' times have whole seconds, and a busy machine is
-// late. It is the same for all tests: some apply it twice.
+// careful returns a minReadySeconds that is longer than crashing pods are ready. The nodes' times are in whole seconds, and a busy machine is late.
+// It is the same for all tests, because some apply it twice.
 var careful = sync.OnceValue(func() string {
 	return fmt.Sprintf("minReadySeconds: %.0f, ", harness.Scaled(8*time.Second).Seconds())
 })
 
-// risky is the spec of a rollout under a failure policy.
+// risky returns the spec of a rollout with a failure policy.
 func risky(replicas int, limits, policy, image string) string {
 	return rolloutSpec(replicas, limits, policy+", image: '"+image+"'")
 }
 
-// isBad tells whether a pod of an image has crashed. A container that is restarted for another image has another exit code.
+// isBad reports whether a pod of an image has crashed. A container that is restarted for another image has another exit code.
 func isBad(pod *corev1.Pod, image string) bool {
 	for _, status := range pod.Status.ContainerStatuses {
 		ended := status.State.Terminated
@@ -48,7 +48,7 @@ func isBad(pod *corev1.Pod, image string) bool {
 	return false
 }
 
-// awaitCondition waits until a condition of web has this status, this reason, and a message that matches.
+// awaitCondition waits until a condition of web has this status, this reason, and a message that matches words.
 func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reason, words string) metav1.Condition {
 	s.T.Helper()
 	var got metav1.Condition
@@ -59,13 +59,13 @@ func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reaso
 	return got
 }
 
-// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does
-// not change.
+// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does not
+// change.
 func TestHalt(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		limits string
-		// bad is how many pods get the image at the most.
+		// bad is the maximum number of pods that get the image.
 		bad int
 	}{
 		"without surge": {"maxSurge: 0, maxUnavailable: 2", 2},
@@ -112,7 +112,7 @@ func TestHalt(t *testing.T) {
 	}
 }
 
-// firstFailure is when the first pod of an image was seen to have failed.
+// firstFailure returns when the first pod of an image was seen to have failed.
 func firstFailure(past []harness.Sighting, image string) time.Time {
 	for _, seen := range past {
 		if isBad(seen.Pod, image) {
@@ -122,7 +122,7 @@ func firstFailure(past []harness.Sighting, image string) time.Time {
 	return time.Time{}
 }
 
-// If the template is corrected while the rollout is halted, the rollout goes on at once; also in place.
+// If the template is corrected while the rollout is halted, the rollout continues at once, also in place.
 func TestHaltIsMended(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]string{
@@ -160,7 +160,7 @@ func TestHaltIsMended(t *testing.T) {
 	}
 }
 
-// A pod that has failed and then stays available for the grace period is forgiven, and the rollout goes on.
+// If a failed pod stays available for the grace period, its failure no longer counts, and the rollout continues.
 func TestHaltIsForgiven(t *testing.T) {
 	s := newSpace(t)
 	spec := func(partition int, image string) string {
@@ -188,7 +188,7 @@ func TestHaltIsForgiven(t *testing.T) {
 	s.awaitReady("web", 4)
 }
 
-// With Continue, the rollout goes on although pods fail.
+// With Continue, the rollout continues although pods fail.
 func TestContinueOnFailure(t *testing.T) {
 	s := newSpace(t)
 	spec := func(partition int, image string) string {

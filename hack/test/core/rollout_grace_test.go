@@ -19,12 +19,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// graceful are the limits of a rollout that takes pods out of service for some seconds before it updates them.
+// graceful returns the limits of a rollout that takes pods out of service for some seconds before it updates them.
 func graceful(seconds int) string {
 	return fmt.Sprintf(inPlacePolicy+", inPlaceGracePeriodSeconds: %d", v1.InPlaceOnly, seconds)
 }
 
-// is returns the status of a pod's condition; empty if the pod has none.
+// is returns the status of a pod's condition; empty if the pod does not have it.
 func is(pod *corev1.Pod, kind corev1.PodConditionType) corev1.ConditionStatus {
 	for _, condition := range pod.Status.Conditions {
 		if condition.Type == kind {
@@ -58,7 +58,7 @@ func TestInPlaceGrace(t *testing.T) {
 	s.awaitNormals(v1.EventDraining, 2, 2)
 }
 
-// story has the times at which each step of an update was first seen.
+// story has the steps of an update in the order in which they were first seen, and the times of two of them.
 type story struct {
 	steps           []string
 	closed, changed time.Time
@@ -111,7 +111,7 @@ func (s *space) awaitClosed() *corev1.Pod {
 	return closed
 }
 
-// A pause during the grace period puts the unchanged pod back in service, and so does the old template.
+// A pause during the grace period puts the unchanged pod back in service. So does a return to the old template.
 func TestInPlaceGraceIsPaused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
@@ -151,8 +151,8 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 	}
 }
 
-// Pods that were created before there was a grace period have no readiness gate: they are updated in service, and an event tells so. New
-// pods have the gate.
+// Pods that were created before there was a grace period have no readiness gate. They are updated in service, and an event reports it. New pods
+// have the gate.
 func TestInPlaceGraceIsRaised(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceIfPossible, v1.InPlaceOnly} {
@@ -181,7 +181,7 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 	}
 }
 
-// If a pod is released while it is out of service, the controller first puts it back in service: nobody would do it later.
+// If a pod is released while it is out of service, the controller first puts it back in service, because no controller would do so later.
 func TestReleaseOpensTheGate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *space, pod string){
@@ -218,7 +218,7 @@ func TestInPlaceSurvivesCrash(t *testing.T) {
 		until func(f *faulty)
 	}{
 		"out of service": {2, func(f *faulty) {
-			refuse(f, "resize") // so that it gets no further
+			refuse(f, "resize") // so that the update gets no further
 			f.awaitClosed()
 			f.Await("the change to be tried", func() (any, bool) { n := f.proxy.Count("refused"); return n, n > 0 })
 		}},
@@ -277,8 +277,8 @@ func refuseAfterResize(f *faulty) {
 	})
 }
 
-// The controller is killed when a pod has its new CPU, and not yet its new revision; then the spec is changed back. In the end the pod is
-// as its revision says.
+// The controller is killed when a pod has its new CPU, but not yet its new revision. Then the spec is changed back. In the end the pod matches its
+// revision.
 func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	f := newFaulty(t)
 	first, second := sized("app:1", someCPU, ""), sized("app:1", moreCPU, "")
@@ -307,7 +307,7 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	}
 }
 
-// halfChanged tells whether one pod has been resized, and still has its old image and revision.
+// halfChanged reports whether a pod has been resized, but still has its old image.
 func halfChanged(pods []corev1.Pod) bool {
 	return slices.ContainsFunc(ofImage(pods, "app:1"), func(pod corev1.Pod) bool {
 		return pod.Spec.Containers[0].Resources.Requests.Cpu().String() == "900m"

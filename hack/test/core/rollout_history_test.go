@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// revisions are the ControllerRevisions of a PodManager, the oldest first.
+// revisions returns the ControllerRevisions of a PodManager, the oldest first.
 func (s *space) revisions(name string) []appsv1.ControllerRevision {
 	s.T.Helper()
 	list, err := shared.kube.AppsV1().ControllerRevisions(s.Name).List(s.Ctx, metav1.ListOptions{LabelSelector: v1.LabelManager + "=" + name})
@@ -28,7 +28,7 @@ func (s *space) revisions(name string) []appsv1.ControllerRevision {
 	return list.Items
 }
 
-// numbers are the numbers of revisions.
+// numbers returns the numbers of revisions.
 func numbers(revisions []appsv1.ControllerRevision) []int64 {
 	list := []int64{}
 	for _, revision := range revisions {
@@ -37,7 +37,7 @@ func numbers(revisions []appsv1.ControllerRevision) []int64 {
 	return list
 }
 
-// awaitRevisions waits until there are exactly the revisions of these numbers.
+// awaitRevisions waits until exactly the revisions with these numbers exist.
 func (s *space) awaitRevisions(name string, want ...int64) []appsv1.ControllerRevision {
 	s.T.Helper()
 	var revisions []appsv1.ControllerRevision
@@ -48,7 +48,7 @@ func (s *space) awaitRevisions(name string, want ...int64) []appsv1.ControllerRe
 	return revisions
 }
 
-// Only a change of the template makes a revision. No other change does, or touches a pod.
+// Only a change of the template creates a revision. Other changes neither create one nor touch a pod.
 func TestNoRevisionForOtherChanges(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
@@ -63,7 +63,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 		`{"spec":{"failurePolicy":{"onFailure":"Rollback","failureThreshold":"20%"},"scaleDown":{"maxTerminating":1},"podReplacementPolicy":"TerminationComplete"}}`,
 		`{"spec":{"updateStrategy":{"type":"OnDelete","rollingUpdate":null}}}`,
 		`{"spec":{"updateStrategy":{"type":"Recreate"}}}`,
-		`{"spec":{"image":null,"template":{"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`, // the same, in full
+		`{"spec":{"image":null,"template":{"spec":{"containers":[{"name":"app","image":"nginx"}]}}}}`, // the same, in the long form
 		`{"spec":{"replicas":5}}`,
 	} {
 		s.patchManager("web", patch)
@@ -85,7 +85,7 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 	}
 }
 
-// The change cause that users give is stored with the revision, and is in the event about its rollout.
+// The change cause that a user sets is stored with the revision, and is in the event about its rollout.
 func TestChangeCause(t *testing.T) {
 	s := newSpace(t)
 	change := func(image, cause string) {
@@ -96,7 +96,7 @@ func TestChangeCause(t *testing.T) {
 	s.awaitReady("web", 2)
 	change("nginx:2", "the new shop")
 	change("nginx:3", "the shop's bug")
-	change("nginx:3", "the shop's first bug") // said better
+	change("nginx:3", "the shop's first bug") // only the change cause differs
 	s.Await("the reasons", func() (any, bool) {
 		reasons := []string{}
 		for _, revision := range s.revisions("web") {
@@ -110,7 +110,7 @@ func TestChangeCause(t *testing.T) {
 	}
 }
 
-// revisionHistoryLimit old revisions are kept, besides the revisions in use.
+// revisionHistoryLimit old revisions are kept, in addition to the revisions in use.
 func TestRevisionHistoryLimit(t *testing.T) {
 	t.Parallel()
 	for limit, want := range map[int][]int64{0: {4}, 2: {2, 3, 4}} {
@@ -135,7 +135,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 	}
 }
 
-// Rollback by hand, as documented: the old template is the old revision again, with a new number.
+// Manual rollback, as documented: the old template is the old revision again, with a new number.
 func TestRollbackByHand(t *testing.T) {
 	s := newSpace(t)
 	for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
@@ -162,7 +162,7 @@ func TestRollbackByHand(t *testing.T) {
 	}
 }
 
-// A restart replaces all pods as a rollout does, with an image or a template, however often; so does the annotation of kubectl rollout
+// A restart replaces all pods as a rollout does, with an image or a template, any number of times. So does the annotation of kubectl rollout
 // restart.
 func TestRestart(t *testing.T) {
 	t.Parallel()
@@ -200,7 +200,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The same time in another notation is no restart. Going back to the template before a restart is none either: it is the old revision.
+// The same time in another notation is not a restart. Neither is a return to the template before a restart: it is the old revision.
 func TestNoRestart(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx, restartAt: '2026-01-01T12:00:00Z'}")
@@ -230,7 +230,7 @@ func TestNoAnnotationInTheShortForm(t *testing.T) {
 	}
 }
 
-// If somebody deletes a revision that is in use, the controller stores it again under its name, and touches no pod.
+// If a user deletes a revision that is in use, the controller stores it again under the same name, and touches no pod.
 func TestDeletedRevisionComesBack(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(3, "nginx:1", ""))

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// impossible are changes that cannot be made in place, and the words of the status about them.
+// impossible are changes that cannot be made in place. why is the status's explanation.
 var impossible = map[string]struct{ before, after, why string }{
 	"another field": {
 		"template: {spec: {containers: [{name: a, image: 'a:1', env: [{name: E, value: a}]}]}}",
@@ -64,8 +64,8 @@ func TestInPlaceImpossible(t *testing.T) {
 	}
 }
 
-// With InPlaceOnly, no pod is touched, and the status names the field. Lost pods are replaced by pods of the same revision, and a template
-// that can be updated in place is rolled out.
+// With InPlaceOnly, no pod is touched, and the status names the field. Lost pods are replaced by pods of the same revision, and a template that can
+// be updated in place is rolled out.
 func TestInPlaceOnlyImpossible(t *testing.T) {
 	t.Parallel()
 	for name, test := range impossible {
@@ -103,7 +103,7 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 	}
 }
 
-// A change that the partition keeps from all pods is no obstacle.
+// A change does not block the rollout if the partition excludes all pods from it.
 func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
 	s := newSpace(t)
 	limits := fmt.Sprintf(inPlacePolicy+", partition: 2", v1.InPlaceOnly)

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// No more than maxUnavailable pods are out of service at any time, however many pods there are.
+// At most maxUnavailable pods are out of service at any time, however many pods there are.
 func TestInPlaceBudget(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -40,7 +40,7 @@ func TestInPlaceBudget(t *testing.T) {
 	}
 }
 
-// With maxUnavailable 0, surge pods replace the pods that are being updated. In the end the original pods are left.
+// With maxUnavailable 0, surge pods stand in for the pods that are being updated. In the end the original pods are left.
 func TestInPlaceSurge(t *testing.T) {
 	s := newSpace(t)
 	limits := "podUpdatePolicy: InPlaceIfPossible, maxSurge: 2, maxUnavailable: 0"

@@ -16,9 +16,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The tests of OpenKruise for updates of CloneSets in place and with a partition, and the tests of the same behaviour for PodManagers.
-// Three things differ by design: environment variables from labels do not restart a container; containers have no launch priorities; and
-// a partition of 99 % of 4 pods leaves 4 pods on the old revision, not 3.
+// The OpenKruise tests of CloneSets for updates in place and with a partition, and the tests of the same behavior of PodManagers. Three things
+// differ by design: environment variables from labels do not restart a container, containers have no launch priorities, and a partition of 99 % of
+// 4 pods leaves 4 pods on the old revision, not 3.
 //
 //	test/e2e/apps/cloneset.go
 //	  in-place update images with the same imageID              TestInPlaceImage; pkg/plan tests the signs of a restart
@@ -32,7 +32,7 @@ import (
 //	  change QoS class                                          TestInPlaceImpossible
 //	pkg/controller/cloneset/sync/cloneset_update_test.go
 //	  inplace update, inplace update 1, 2                       TestInPlaceImage, TestInPlaceBudget
-//	  recreate update 2                                         TestInPlaceImpossible "env"
+//	  recreate update 2                                         TestInPlaceImpossible "another field"
 //	  inplace update with grace period                          TestInPlaceGrace, TestInPlaceGraceIsPaused
 //	  normal update condition (the gate of a new pod)           TestInPlaceGrace: a pod with the gate becomes ready
 //	  rollback with partition                                   TestPartition, raising it
@@ -41,8 +41,8 @@ import (
 //	  update in-place partition=3 with maxSurge                 TestInPlaceSurge; its surge pod goes again at the end
 //	  scale with partition                                      TestPartitionScale
 //
-// Further tests: the status tells about a refused update, and it is not repeated (TestInPlaceImpossible); crashes of the controller
-// between any two steps (TestInPlaceSurvivesCrash); the limits at every version of every pod; and the cost.
+// Further tests: the status reports a refused update, and the update is not retried (TestInPlaceImpossible); crashes of the controller between any
+// two steps (TestInPlaceSurvivesCrash); the limits at every version of every pod; and the cost.
 
 const inPlacePolicy = "podUpdatePolicy: %s, maxSurge: 0, maxUnavailable: 1"
 
@@ -74,7 +74,7 @@ func (s *space) awaitInPlace(before []corev1.Pod) []corev1.Pod {
 	return after
 }
 
-// hasRestarted checks how often the containers were restarted, in their order.
+// hasRestarted checks how often each container was restarted.
 func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
 	s.T.Helper()
 	for _, pod := range pods {
@@ -87,7 +87,7 @@ func (s *space) hasRestarted(pods []corev1.Pod, times ...int32) {
 	}
 }
 
-// Existing pods get another image by a patch; only containers with a new image are restarted.
+// Existing pods get another image through a patch. Only containers with a new image are restarted.
 func TestInPlaceImage(t *testing.T) {
 	t.Parallel()
 	two := "template: {spec: {containers: [{name: a, image: '%s'}, {name: b, image: 'b:1'}]}}"
@@ -123,7 +123,7 @@ func TestInPlaceImage(t *testing.T) {
 	}
 }
 
-// awaitNormals waits for a number of normal events of a reason about web: the controller sends events later than it acts.
+// awaitNormals waits for a number of normal events with a reason about web. The controller sends events some time after it acts.
 func (s *space) awaitNormals(reason string, least, most int) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("%d to %d events %s", least, most, reason), func() (any, bool) {
@@ -154,7 +154,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			began := time.Now()
 			s.apply("web", rolloutSpec(3, limits, fmt.Sprintf(template, "stays: a, changes: b, comes: b", "stays: a, changes: b, comes: b", image)))
 			after := s.awaitInPlace(before)
-			// No kubelet reports on labels: the next pod must not wait for it, which would be 10 s each time.
+			// The kubelet does not report on labels. The next pod must not wait for it, which would take 10 s each time.
 			if took := time.Since(began); image == "a:1" && took > harness.Scaled(19*time.Second) {
 				t.Errorf("it took %v", took)
 			}
@@ -185,7 +185,7 @@ func (s *space) hasMetadata(pod *corev1.Pod) {
 	if !maps.Equal(annotations, want) {
 		s.T.Errorf("%s has the annotations %v, want %v", pod.Name, annotations, want)
 	}
-	want[v1.LabelApp] = "web" // it is the default
+	want[v1.LabelApp] = "web" // the default
 	if !maps.Equal(labels, want) {
 		s.T.Errorf("%s has the labels %v, want %v", pod.Name, labels, want)
 	}

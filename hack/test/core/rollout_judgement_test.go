@@ -14,7 +14,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The pods of a revision are ready for a second and then crash: all pods are updated, but the revision never becomes current.
+// The pods of a revision are ready for a second and then crash. All pods are updated, but the revision never becomes current.
 func TestBakeTime(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3, 20} {
@@ -35,7 +35,7 @@ func TestBakeTime(t *testing.T) {
 	}
 }
 
-// The same without an old revision to roll back to: the rollout halts, and the status says so.
+// The same with the default policy: the rollout halts, and the status says so.
 func TestBakeTimeHalt(t *testing.T) {
 	s := newSpace(t)
 	baked := "{replicas: 3, failurePolicy: {gracePeriodSeconds: 4}, image: '%s'}"
@@ -85,7 +85,7 @@ func TestFixInPlace(t *testing.T) {
 	}
 }
 
-// Scaling to zero leaves no pods, and a scale-down during a pause leaves the desired number of pods, of both revisions.
+// Scaling to zero leaves no pods. A scale-down during a pause leaves the desired number of pods, of both revisions.
 func TestScaleDownWhilePaused(t *testing.T) {
 	s := newSpace(t)
 	limits := "maxSurge: 5, maxUnavailable: 0"
@@ -105,7 +105,7 @@ func TestScaleDownWhilePaused(t *testing.T) {
 	s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonScaledToZero, "")
 }
 
-// The status tells about a setting that can never take effect.
+// The status reports a setting that can never take effect.
 func TestMisconfigured(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {failureThreshold: 3}", good))

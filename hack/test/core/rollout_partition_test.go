@@ -15,7 +15,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// partitioned is a spec with a podUpdatePolicy and a partition.
+// partitioned returns a spec with a podUpdatePolicy and a partition.
 func partitioned(replicas int, policy v1.PodUpdatePolicy, partition, image string) string {
 	return rolloutSpec(replicas, fmt.Sprintf("podUpdatePolicy: %s, maxSurge: 1, maxUnavailable: 1, partition: %s", policy, partition),
 		"image: '"+image+"'")
@@ -46,7 +46,7 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 	return pods
 }
 
-// A lower partition updates more pods, a higher one moves pods back; no other pod is touched.
+// A lower partition updates more pods, a higher one reverts pods to the old revision. No other pod is touched.
 func TestPartition(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][3]string{"numbers": {"3", "1", "4"}, "percentages": {"60%", "39%", "99%"}} {
@@ -77,7 +77,7 @@ func TestPartition(t *testing.T) {
 				if manager.Status.CurrentRevision != manager.Status.UpdateRevision || s.Condition("web", v1.ConditionReady).Reason != v1.ReasonAllAvailable {
 					t.Errorf("the rollout has not ended: %s", harness.Brief(manager))
 				}
-				// There is an event only if a status between two partitions says RollingOut, which a busy controller may leave out.
+				// There is an event only if a status between two partitions says RollingOut, which a busy controller may skip.
 				s.awaitNormals(v1.EventPartition, 1, 3)
 			})
 		}
@@ -98,7 +98,7 @@ func (s *space) hasStayed(before, now []corev1.Pod) {
 	}
 }
 
-// Scaling keeps to the partition, as a number or as a percentage; so does replacing a lost pod.
+// Scaling respects the partition, as a number or as a percentage. So does the replacement of a lost pod.
 func TestPartitionScale(t *testing.T) {
 	t.Parallel()
 	type step struct{ replicas, base int }
@@ -133,7 +133,7 @@ func TestPartitionScale(t *testing.T) {
 	}
 }
 
-// A third template replaces the second one; the pods of the partition keep the first.
+// A third template replaces the second one. The pods that the partition excludes keep the first one.
 func TestPartitionNewTemplate(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.RecreatePods, v1.InPlaceIfPossible} {
@@ -151,7 +151,7 @@ func TestPartitionNewTemplate(t *testing.T) {
 			if got := s.Manager("web").Status.CurrentRevision; got != first {
 				t.Errorf("the current revision is %s, want %s", got, first)
 			}
-			// Back to the first template: all pods have it, whatever the partition.
+			// Back to the first template: all pods have it, whatever the partition is.
 			s.apply("web", partitioned(5, policy, "3", "app:1"))
 			s.awaitReady("web", 5)
 			s.hasStayed(kept, s.Pods())

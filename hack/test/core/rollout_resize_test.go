@@ -17,18 +17,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// sized is a template of one container with resources; note is an annotation that tells the simulated node what to do about a resize.
+// sized returns a template of one container with resources. note is an annotation that controls how the simulated node handles a resize.
 func sized(image, resources, note string) string {
 	return fmt.Sprintf("template: {metadata: {annotations: {%s}}, spec: {containers: [{name: a, image: '%s', resources: {%s}}]}}", note, image, resources)
 }
 
-// restarting is a template whose container is restarted if its memory changes, and not if its CPU changes.
+// restarting returns a template whose container is restarted if its memory changes, but not if its CPU changes.
 func restarting(image, cpu, memory string) string {
 	return fmt.Sprintf("template: {spec: {containers: [{name: a, image: '%s', resources: {requests: {cpu: %s, memory: %s}}, "+
 		"resizePolicy: [{resourceName: cpu, restartPolicy: NotRequired}, {resourceName: memory, restartPolicy: RestartContainer}]}]}}", image, cpu, memory)
 }
 
-// simulated is the annotation that makes the simulated node refuse a resize.
+// simulated is the annotation that makes the simulated node refuse or defer a resize.
 const simulated = "simulate.podmanager/resize"
 
 // quantities parses "cpu=100m memory=1Gi".
@@ -89,8 +89,8 @@ func TestInPlaceResources(t *testing.T) {
 	}
 }
 
-// resizedBefore holds if a pod gets this image only after the node has resized it: a kubelet that gets both at once would start the
-// container with its new limits in the pod's old ones.
+// resizedBefore holds if a pod gets this image only after the node has resized it. A kubelet that gets both at once would start the container with
+// its new limits within the pod's old ones.
 func resizedBefore(image string, want corev1.ResourceRequirements) harness.Invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		for _, pod := range pods {
@@ -103,12 +103,12 @@ func resizedBefore(image string, want corev1.ResourceRequirements) harness.Invar
 	}
 }
 
-// The restart of a container for an update in place is no failure, whatever its exit code is, even without a grace period.
+// The restart of a container for an update in place is not a failure, whatever its exit code is, even without a grace period.
 func TestInPlaceIsNoFailure(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		before, after string
-		// restarts are the possible numbers: a node may carry out two changes one after the other.
+		// least and most are the possible numbers of restarts. A node may carry out two changes one after the other.
 		least, most int32
 	}{
 		"another image":                             {"image: 'app:1'", "image: 'app:2'", 1, 1},
@@ -171,7 +171,7 @@ func TestInPlaceInfeasible(t *testing.T) {
 	}
 }
 
-// With InPlaceOnly, the rollout stops at the first pod and says why; with the old template, the pod goes back.
+// With InPlaceOnly, the rollout stops at the first pod and reports why. With the old template, the pod is resized back.
 func TestInPlaceOnlyInfeasible(t *testing.T) {
 	s := newSpace(t)
 	limits, note := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly), simulated+": infeasible"
@@ -203,7 +203,7 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 	}
 }
 
-// awaitNotInPlace waits until the status of web says that its pods cannot be updated in place, and why.
+// awaitNotInPlace waits until the status of web reports that its pods cannot be updated in place, and why.
 func (s *space) awaitNotInPlace(why string) {
 	s.T.Helper()
 	s.Await("the status to tell of the refusal", func() (any, bool) {

@@ -26,7 +26,7 @@ const (
 	inPlaceBudget = "maxSurge: 0, maxUnavailable: 2, podUpdatePolicy: InPlaceIfPossible"
 )
 
-// awaitRolledBack waits until all pods are back on the good image, available, and the status tells why.
+// awaitRolledBack waits until all pods have the good image again and are available, and the status reports why.
 func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
 	s.T.Helper()
 	var manager *v1.PodManager
@@ -46,13 +46,13 @@ func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
 	return manager
 }
 
-// What the status says about the images crashing and missing.
+// What the status reports about the images crashing and missing.
 const (
 	crashWords   = `web-\d+: container app: (CrashLoopBackOff: )?Error, exit code 1$`
 	missingWords = `web-\d+: container app: (ErrImagePull|ImagePullBackOff): `
 )
 
-// stays checks that an action changes neither a pod nor the conditions.
+// stays checks that an action changes neither a pod nor the status.
 func (s *space) stays(what string, do func()) {
 	s.T.Helper()
 	pods, status := versions(s.Pods()), harness.Brief(s.Manager("web"))
@@ -63,7 +63,8 @@ func (s *space) stays(what string, do func()) {
 	})
 }
 
-// If pods crash, the rollout is rolled back, soon and within the budget, and the spec does not change. It stays so until the spec changes.
+// If pods crash, the rollout is rolled back, soon and within the budget. The spec does not change. The rollback lasts until the user changes the
+// spec.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]string{"by replacing": budget, "in place": inPlaceBudget} {
@@ -110,7 +111,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// The old template is the one that the pods have anyway; after that the bad template is tried again.
+// A return to the old template touches no pod. After that, the bad template is tried again.
 func TestRollbackIsForgotten(t *testing.T) {
 	s := newSpace(t)
 	policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"
@@ -138,7 +139,7 @@ func TestRollbackIsForgotten(t *testing.T) {
 	})
 }
 
-// A rollback takes failureThreshold failed pods; a percentage is rounded down.
+// A rollback requires failureThreshold failed pods. A percentage is rounded down.
 func TestRollbackFailureThreshold(t *testing.T) {
 	s := newSpace(t)
 	policy := careful() + "failurePolicy: {onFailure: Rollback, failureThreshold: 39%, gracePeriodSeconds: 1}"
@@ -181,7 +182,7 @@ func TestRollbackDeadline(t *testing.T) {
 	w.Always(within(2, 7, servesImage(good)))
 }
 
-// The controller is killed when the status has the failed revision, or during the rollback. The next controller goes on.
+// The controller is killed when the status has the failed revision, or during the rollback. The next controller continues.
 func TestRollbackSurvivesCrash(t *testing.T) {
 	t.Parallel()
 	for name, passed := range map[string]int{"before the first pod": 0, "in the middle": 2} {

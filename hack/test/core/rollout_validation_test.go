@@ -12,10 +12,10 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// rolling is the field updateStrategy with fields of a rolling update.
+// rolling returns the field updateStrategy with fields of a rolling update.
 func rolling(fields string) string { return "updateStrategy: {rollingUpdate: {" + fields + "}}" }
 
-// badRollouts are fields of a spec, and the messages of their refusals.
+// badRollouts returns fields of a spec, and the messages with which they are refused.
 func badRollouts() map[string]string {
 	const (
 		both    = "maxSurge and maxUnavailable must not both be 0: no pod could ever be replaced"
@@ -70,7 +70,7 @@ func badRollouts() map[string]string {
 	}
 }
 
-// The API server refuses invalid settings of a rollout at apply, with a sentence that says what to do.
+// The API server refuses invalid settings of a rollout at apply, with a message that says what to do.
 func TestBadRolloutIsRefused(t *testing.T) {
 	s := newSpace(t)
 	for fields, want := range badRollouts() {
@@ -96,7 +96,7 @@ func TestBadRolloutIsRefused(t *testing.T) {
 	}
 }
 
-// The API server refuses numbers that do not fit an int32: the controller could not decode the object.
+// The API server refuses numbers that do not fit an int32, because the controller could not decode the object.
 func TestHugeNumbersAreRefused(t *testing.T) {
 	s := newSpace(t)
 	for _, field := range []string{"updateStrategy: {rollingUpdate: {maxSurge: %d}}", "updateStrategy: {rollingUpdate: {maxUnavailable: %d}}",
@@ -107,7 +107,7 @@ func TestHugeNumbersAreRefused(t *testing.T) {
 	}
 }
 
-// The API server fills in the defaults of missing fields.
+// The API server sets the defaults of missing fields.
 func TestRolloutDefaults(t *testing.T) {
 	s := newSpace(t)
 	tests := map[string]struct{ fields, want string }{

@@ -19,10 +19,10 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// takenUp is how long it may take until a namespace is served once the controller has the rights.
+// takenUp is how long it may take until a namespace is served once the controller has the permissions.
 const takenUp = 40 * time.Second
 
-// account creates a ServiceAccount without rights, and returns its name and a kubeconfig for it.
+// account creates a ServiceAccount without permissions, and returns its name and a kubeconfig for it.
 func (s *space) account() (name, kubeconfig string) {
 	s.T.Helper()
 	s.Kubectl("create", "serviceaccount", "limited")
@@ -38,7 +38,7 @@ func (s *space) account() (name, kubeconfig string) {
 	return s.Name + ":limited", kubeconfig
 }
 
-// permit gives an account the controller's rights in this namespace, with the command that the controller logs.
+// permit grants an account the controller's permissions in this namespace, with the command that the controller logs.
 func (s *space) permit(account string) {
 	s.T.Helper()
 	s.Kubectl("create", "rolebinding", "limited", "--clusterrole", "podmanager-controller", "--serviceaccount", account)
@@ -49,7 +49,7 @@ func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[stri
 	s.T.Helper()
 	s.AwaitFor(limit, fmt.Sprintf("namespaces to be %v", counts), func() (any, bool) {
 		if _, err := p.ReadMetrics(); err != nil {
-			return err, false // the controller has only just been started
+			return err, false // the controller has just been started
 		}
 		for state, want := range counts {
 			if got := metric(s.T, p, "podmanager_namespaces", `state="`+state+`"`); got != want {
@@ -60,7 +60,8 @@ func (s *space) awaitScopes(p *lab.Process, limit time.Duration, counts map[stri
 	})
 }
 
-// With rights in one of two namespaces, the controller serves that one; it logs the other once, and serves it when it has the rights.
+// If the controller has permissions in one of two namespaces, it serves that one. It logs the other one once, and serves it when it gets the
+// permissions.
 func TestRightsInOneNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)
@@ -91,7 +92,8 @@ func TestRightsInOneNamespace(t *testing.T) {
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "forbidden": 0})
 	other.awaitReady("there", 1)
 
-	before := len(logged(t, p, `"Not served; taken up`)) // a check that the grant overtook has found some of the rights, and logged which were missing
+	// A check during the grant may have found only some of the permissions, and logged the missing ones.
+	before := len(logged(t, p, `"Not served; taken up`))
 	other.Kubectl("delete", "rolebinding", "limited")
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 1, "forbidden": 1})
 	if lines := logged(t, p, `"Not served; taken up`); len(lines) <= before {
@@ -102,7 +104,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	}
 }
 
-// Without any rights the controller is not ready, says why, and does not take the lease.
+// Without any permissions the controller is not ready, reports why, and does not acquire the Lease.
 func TestNoRights(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()
@@ -146,7 +148,7 @@ func TestMissingNamespace(t *testing.T) {
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "missing": 0})
 }
 
-// Without the CRD the controller is not ready, and says what to do; with the CRD it is ready again.
+// Without the CRD the controller is not ready, and reports what to do. With the CRD it is ready again.
 func TestCRDGone(t *testing.T) {
 	f := newFaulty(t)
 	isManagers := func(r faults.Request) bool { return r.Resource == "podmanagers" }
@@ -168,7 +170,7 @@ func TestCRDGone(t *testing.T) {
 	}
 }
 
-// While the API server is away, a controller with filled caches stays ready, and /readyz has a warning.
+// While the API server is down, a controller with filled caches stays ready, and /readyz has a warning.
 func TestAPIServerAway(t *testing.T) {
 	f := newFaulty(t)
 	all := func(faults.Request) bool { return true }

@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// space is a test's namespace, with the PodManagers of a controller that is the shared one or the test's own.
+// space is a test's namespace. Either the shared controller or the test's own controller serves its PodManagers.
 type space struct {
 	*harness.Space
 }
@@ -37,8 +37,8 @@ func newSerialSpace(t *testing.T) *space {
 	return s
 }
 
-// forgetPrivate removes the finalizers of PodManagers whose controller has ended with the test: otherwise the namespace would stay, and the
-// controller manager would try to delete it for ever, at the cost of the other tests.
+// forgetPrivate removes the finalizers of PodManagers whose controller has ended with the test. Otherwise the namespace would remain, and the
+// controller manager would try to delete it forever, at the expense of the other tests.
 func (s *space) forgetPrivate() {
 	client := shared.managers.AppsV1().PodManagers(s.Name)
 	list, err := client.List(context.Background(), metav1.ListOptions{LabelSelector: privateLabel})
@@ -50,7 +50,7 @@ func (s *space) forgetPrivate() {
 	}
 }
 
-// apply applies a PodManager of the given name and spec, in YAML's flow style.
+// apply applies a PodManager with the given name and spec, in YAML's flow style.
 func (s *space) apply(name, spec string) {
 	s.T.Helper()
 	s.ApplyManager(name, "", hasty(spec))
@@ -62,7 +62,7 @@ func (s *space) applyPrivate(name, spec string) {
 	s.ApplyManager(name, "labels: {"+privateLabel+": ''}", hasty(spec))
 }
 
-// hasty makes a revision current as soon as its pods are available, unless the spec has a failure policy: by default they have to stay
+// hasty makes a revision current as soon as its pods are available, unless the spec has a failure policy. By default the pods have to stay
 // available for half a minute, which few tests are about.
 func hasty(spec string) string {
 	if strings.Contains(spec, "failurePolicy") {
@@ -80,7 +80,7 @@ func podNames(pods []corev1.Pod) []string {
 	return names
 }
 
-// awaitReady waits until the PodManager is Ready with this many pods and its whole status is true.
+// awaitReady waits until the PodManager is Ready with this many pods, and its whole status is true.
 func (s *space) awaitReady(name string, replicas int) *v1.PodManager {
 	s.T.Helper()
 	var manager *v1.PodManager
@@ -95,7 +95,7 @@ func (s *space) awaitReady(name string, replicas int) *v1.PodManager {
 	return manager
 }
 
-// untruth is what a status says and the pods contradict; empty if the status is true.
+// untruth returns a statement of the status that the pods contradict; empty if the status is true.
 func (s *space) untruth(manager *v1.PodManager) string {
 	s.T.Helper()
 	var own []corev1.Pod
@@ -131,7 +131,7 @@ func (s *space) setPodStatus(name, status string) {
 	}
 }
 
-// uids are the UIDs of pods by name.
+// uids returns the UIDs of pods by name.
 func uids(pods []corev1.Pod) map[string]types.UID {
 	byName := map[string]types.UID{}
 	for _, pod := range pods {

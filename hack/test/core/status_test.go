@@ -19,7 +19,7 @@ import (
 // A PodManager with very many pods has a status long before all of them exist.
 func TestStatusOfVeryMany(t *testing.T) {
 	const replicas = 600
-	s := newSerialSpace(t) // 600 pods at once would hold all other tests up
+	s := newSerialSpace(t) // 600 pods at once would delay all other tests
 	s.apply("web", "{replicas: 600, image: nginx}")
 	s.Await("the first status", func() (any, bool) {
 		manager, there := s.Manager("web"), len(s.AllPods())
@@ -31,10 +31,10 @@ func TestStatusOfVeryMany(t *testing.T) {
 	s.awaitReady("web", replicas)
 }
 
-// If an object has no room for a status, an event tells so.
+// If an object has no room for a status, an event reports it.
 func TestStatusThatCannotBeWritten(t *testing.T) {
 	s := newSpace(t)
-	// As large as etcd allows, less the size of a status.
+	// As large as etcd allows, minus the size of a status.
 	manager := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](1), Template: &corev1.PodTemplateSpec{}},
@@ -53,7 +53,7 @@ func TestStatusThatCannotBeWritten(t *testing.T) {
 	s.Kubectl("delete", "pm", "web", "--timeout=3m")
 }
 
-// If the same thing happens again to an object that nobody has changed, its event is counted up instead of being written anew.
+// If the same thing happens again to an unchanged object, the count of its event goes up, and no new event is written.
 func TestEventIsCountedUp(t *testing.T) {
 	f := newFaulty(t)
 	isStatus := func(r faults.Request) bool {
@@ -65,7 +65,7 @@ func TestEventIsCountedUp(t *testing.T) {
 			return fmt.Sprint(count, " ", notes), count == want
 		})
 	}
-	// A rule follows the other without a gap: a status that gets through would change the object.
+	// Each rule is added before the previous one is removed: a status that gets through would change the object.
 	refused := f.answer("refused", 403, isStatus)
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")
 	awaitCount(1)
@@ -83,7 +83,7 @@ func TestEventIsCountedUp(t *testing.T) {
 	}
 }
 
-// If somebody keeps changing the object, so that each update of its status conflicts, the status is written all the same.
+// If another client keeps changing the object, so that each update of its status conflicts, the status is still written.
 func TestStatusDespiteConflicts(t *testing.T) {
 	f := newFaulty(t)
 	f.answer("conflict", 409, func(r faults.Request) bool {

@@ -23,11 +23,11 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// delayPods makes every creation of a pod in the namespace last for 5 s: the API server asks a webhook that never answers.
+// delayPods makes every creation of a pod in the namespace take 5 s: the API server calls a webhook that never answers.
 func (s *space) delayPods() {
 	s.T.Helper()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // before that, a connection that is closed is not noticed
+		_, _ = io.Copy(io.Discard, r.Body) // a closed connection is only noticed after the body was read
 		<-r.Context().Done()
 	}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -77,7 +77,7 @@ func (s *space) createMany(count int) {
 	}
 }
 
-// readyOf counts the PodManagers that are Ready.
+// readyOf returns the number of PodManagers that are Ready.
 func (s *space) readyOf() (ready int) {
 	s.T.Helper()
 	list, err := shared.managers.AppsV1().PodManagers(s.Name).List(s.Ctx, metav1.ListOptions{})
@@ -92,8 +92,8 @@ func (s *space) readyOf() (ready int) {
 	return ready
 }
 
-// One namespace has a webhook that takes 5 s for every pod, and 60 PodManagers that wait for it. The PodManagers of another namespace, which
-// were created last, are Ready long before these.
+// One namespace has a webhook that takes 5 s for every pod, and 60 PodManagers that wait for it. The PodManagers of another namespace, which were
+// created last, are Ready long before.
 func TestSlowWebhookOfAnotherTenant(t *testing.T) {
 	slow := newSpace(t)
 	other := newSerialSpace(t)
@@ -114,7 +114,7 @@ func TestSlowWebhookOfAnotherTenant(t *testing.T) {
 	}
 }
 
-// A leader that ends gives up its Lease at once. Events of what it did may still be on their way then, and arrive.
+// A leader that ends releases its Lease at once. Events about its actions may still be in flight then, but arrive.
 func TestEventsOfAHandover(t *testing.T) {
 	const count = 8
 	f := newFaulty(t, "-leader-elect", "-leader-elect-resource-namespace", systemSpace)

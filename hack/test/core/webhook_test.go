@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// validated makes the API server ask the webhook about the PodManagers of the test's namespace, with the controller's own rights.
+// validated makes the API server call the webhook for the PodManagers of the test's namespace, with the controller's permissions.
 func (s *space) validated() *lab.Webhook {
 	s.T.Helper()
 	return s.validatedBy(s.Cluster.OurKubeconfig)
@@ -39,12 +39,12 @@ func (s *space) validatedBy(kubeconfig string) *lab.Webhook {
 	return webhook
 }
 
-// unserved is the manifest of a PodManager that no controller looks at.
+// unserved returns the manifest of a PodManager that no controller serves.
 func unserved(name, spec string) string {
 	return harness.Manifest(name, "labels: {"+privateLabel+": ''}", spec)
 }
 
-// expect applies a PodManager that no controller looks at, and wants kubectl to print exactly this.
+// expect applies a PodManager that no controller serves, and expects kubectl to print exactly this.
 func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
 	t.Helper()
 	out, err := s.TryKubectl(unserved(name, spec), append([]string{"apply", "-f", "-"}, flags...)...)
@@ -54,12 +54,12 @@ func (s *space) expect(t *testing.T, want, name, spec string, flags ...string) {
 	}
 }
 
-// podWith is a spec whose template has these fields, and one container with others.
+// podWith returns a spec whose template has these pod fields, and one container with these container fields.
 func podWith(pod, container string) string {
 	return "{template: {spec: {" + pod + " containers: [{name: a, image: nginx, " + container + "}]}}}"
 }
 
-// What the CRD refuses itself never reaches the webhook.
+// A spec that the CRD refuses never reaches the webhook.
 func TestWebhookIsNotAskedAboutTheSchema(t *testing.T) {
 	s := newSpace(t)
 	webhook := s.validated()
@@ -75,7 +75,7 @@ func TestWebhookIsNotAskedAboutTheSchema(t *testing.T) {
 	s.expect(t, "podmanager.apps.mycompany.com/"+long[:52]+" created\n", long[:52], "{image: nginx}")
 }
 
-// A change that is refused leaves the PodManager as it was; and if the webhook is away, all is as if there were none.
+// A refused change leaves the PodManager as it was. If the webhook is down, the API server admits the change.
 func TestWebhookRefusesChanges(t *testing.T) {
 	s := newSpace(t)
 	webhook := s.validated()
@@ -90,7 +90,8 @@ func TestWebhookRefusesChanges(t *testing.T) {
 	s.expect(t, "podmanager.apps.mycompany.com/new created\n", "new", bad)
 }
 
-// What does not change the pod causes no trial: not a scale, which is what an autoscaler does, nor a status, metadata or a deletion.
+// A change that does not affect the pod causes no trial: neither a scale, as an autoscaler does, nor a change of status or metadata, nor a
+// deletion.
 func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 	s := newSpace(t)
 	webhook := s.validated()
@@ -121,8 +122,8 @@ func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 	}
 }
 
-// awaitCached waits until the API server's cache has the newest version of a PodManager. An update that begins with an older one is tried again
-// by the API server itself, which then asks its webhooks twice.
+// awaitCached waits until the API server's cache has the newest version of a PodManager. The API server retries an update that begins with an older
+// version, and then calls its webhooks twice.
 func (s *space) awaitCached(name string) {
 	s.T.Helper()
 	client := shared.managers.AppsV1().PodManagers(s.Name)
@@ -136,7 +137,7 @@ func (s *space) awaitCached(name string) {
 	})
 }
 
-// A controller that has lost its rights does not keep anybody from applying.
+// A controller that has lost its permissions does not keep users from applying.
 func TestWebhookWithoutRights(t *testing.T) {
 	s := newSpace(t)
 	token := strings.TrimSpace(s.Kubectl("create", "token", s.ownAccount()))
@@ -151,7 +152,7 @@ func TestWebhookWithoutRights(t *testing.T) {
 		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
 }
 
-// ownAccount makes a ServiceAccount without rights.
+// ownAccount creates a ServiceAccount without permissions.
 func (s *space) ownAccount() string {
 	s.T.Helper()
 	s.Kubectl("create", "serviceaccount", "nobody")

@@ -7,11 +7,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// WantMemory fails if a process has ever taken more than limit bytes of memory.
+// WantMemory fails the test if a process has ever used more than limit bytes of memory.
 func WantMemory(t *testing.T, p *lab.Process, limit int64) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		return // only there Usage knows how much it is
+		return // Usage is only supported on Linux
 	}
 	usage, err := p.Usage()
 	if err != nil || usage.PeakRSS > limit {

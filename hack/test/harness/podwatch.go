@@ -18,8 +18,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// PodWatch records every version of the namespace's pods, in order and over a connection of its own. Afterwards a test checks every state
-// of the pods, however short: a poll would miss most of them. PodWatch knows nothing of how the controller decides.
+// PodWatch records every version of the namespace's pods, in order and over a separate connection. Afterwards a test checks every state of the
+// pods, however short. A poll would miss most of them. PodWatch knows nothing of how the controller decides.
 type PodWatch struct {
 	space  *Space
 	client typedcorev1.PodInterface
@@ -30,9 +30,9 @@ type PodWatch struct {
 	mu      sync.Mutex
 	present map[types.UID]*corev1.Pod
 	history []Sighting
-	// broken is why versions are missing.
+	// broken is why versions are missing; empty if none are.
 	broken string
-	// moments are the moments that a test waits for, see When.
+	// moments are the moments that tests wait for; see When.
 	moments []moment
 }
 
@@ -76,7 +76,7 @@ func (w *PodWatch) atStart() map[types.UID]*corev1.Pod {
 	return pods
 }
 
-// follow watches until the test ends. If the API server ends the watch, because it is busy, follow opens it again at the last version.
+// follow watches until the test ends. If the API server ends the watch because it is busy, follow reopens it at the last version.
 func (w *PodWatch) follow(version string) {
 	ctx := w.space.Ctx
 	for ctx.Err() == nil {
@@ -118,7 +118,7 @@ func inOrder(pods map[types.UID]*corev1.Pod) []*corev1.Pod {
 	return slices.SortedFunc(maps.Values(pods), func(a, b *corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// reach wakes tests whose moment has come.
+// reach wakes the tests whose moment has come.
 func (w *PodWatch) reach(pods []*corev1.Pod) {
 	w.moments = slices.DeleteFunc(w.moments, func(m moment) bool {
 		if m.is(pods) {
@@ -129,7 +129,7 @@ func (w *PodWatch) reach(pods []*corev1.Pod) {
 	})
 }
 
-// When waits for a moment, and returns at once when it has come, not a poll later.
+// When waits for a moment. It returns as soon as the watch shows it, without polling.
 func (w *PodWatch) When(what string, is func(pods []*corev1.Pod) bool) {
 	w.space.T.Helper()
 	now := make(chan struct{})
@@ -183,7 +183,7 @@ func (w *PodWatch) Past() []Sighting {
 	return slices.Clone(w.history)
 }
 
-// Replay goes through all states of the pods so far, from the start on.
+// Replay goes through all states of the pods so far, beginning at the start.
 func (w *PodWatch) Replay(visit func(after string, pods []*corev1.Pod, at time.Time)) {
 	w.space.T.Helper()
 	past, pods := w.Past(), w.atStart()
@@ -195,10 +195,10 @@ func (w *PodWatch) Replay(visit func(after string, pods []*corev1.Pod, at time.T
 	}
 }
 
-// Always fails the test if an invariant was broken at any time.
+// Always fails the test if an invariant was violated at any time.
 func (w *PodWatch) Always(holds Invariant) {
 	w.space.T.Helper()
-	const most = 10 // to report
+	const most = 10 // violations to report
 	count := 0
 	w.Replay(func(after string, pods []*corev1.Pod, at time.Time) {
 		w.space.T.Helper()

@@ -22,7 +22,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Space is a test's namespace. Suites embed it and add what is about their subject.
+// Space is a test's namespace. Suites embed it and add helpers for their subject.
 type Space struct {
 	T       *testing.T
 	Ctx     context.Context
@@ -30,11 +30,11 @@ type Space struct {
 	Cluster *lab.Cluster
 }
 
-// spaceLabel is on the namespaces of tests.
+// spaceLabel marks the namespaces of tests.
 const spaceLabel = "e2e.mycompany.com/space"
 
-// NewSpace creates a namespace, and empties it when the test is over. If the test has failed, it prints what explains the failure. The
-// namespace stays until the cluster goes: to delete one takes the control plane two requests for each of sixty kinds of objects.
+// NewSpace creates a namespace, and empties it when the test is over. If the test has failed, it logs the objects that explain the failure. The
+// namespace stays until the cluster is gone, because deleting one takes the control plane two requests for each of sixty resources.
 func NewSpace(t *testing.T, cluster *lab.Cluster) *Space {
 	t.Helper()
 	client := cluster.Kube.CoreV1().Namespaces()
@@ -52,7 +52,7 @@ func NewSpace(t *testing.T, cluster *lab.Cluster) *Space {
 	return s
 }
 
-// empty deletes the pods, and whatever would make others.
+// empty deletes the pods, and all objects that would create more.
 func (s *Space) empty() {
 	ctx, gone, all := context.Background(), metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationBackground)}, metav1.ListOptions{}
 	_ = s.Cluster.Managers.AppsV1().PodManagers(s.Name).DeleteCollection(ctx, gone, all)
@@ -62,7 +62,7 @@ func (s *Space) empty() {
 	_ = s.Cluster.Kube.CoreV1().Pods(s.Name).DeleteCollection(ctx, gone, all)
 }
 
-// deleteSpaces deletes the namespaces that an earlier run has left on a cluster that was kept.
+// deleteSpaces deletes the namespaces that an earlier run has left in a cluster that was kept.
 func deleteSpaces(ctx context.Context, cluster *lab.Cluster) error {
 	_, err := cluster.Kubectl(ctx, "delete", "namespaces", "--selector", spaceLabel, "--ignore-not-found", "--wait=false")
 	return err
@@ -73,10 +73,10 @@ func (s *Space) With(t *testing.T) *Space {
 	return &Space{T: t, Ctx: t.Context(), Name: s.Name, Cluster: s.Cluster}
 }
 
-// mostDumped is how many lines of a list Dump prints.
+// mostDumped is the maximum number of lines of a list that Dump prints.
 const mostDumped = 80
 
-// Dump returns the objects of the namespace that explain a failure. Of a long list it returns only the end, so that the failure itself is not lost.
+// Dump returns the objects of the namespace that explain a failure. It truncates the start of a long list, so that the failure itself is not lost.
 func (s *Space) Dump() string {
 	ctx := context.Background() // the test has ended
 	seen := &strings.Builder{}
@@ -96,7 +96,7 @@ func (s *Space) Dump() string {
 	return seen.String()
 }
 
-// Kubectl runs kubectl in the namespace as the administrator, and fails the test if it fails.
+// Kubectl runs kubectl in the namespace as the administrator. It fails the test on an error.
 func (s *Space) Kubectl(arguments ...string) string {
 	s.T.Helper()
 	out, err := s.TryKubectl("", arguments...)
@@ -119,7 +119,7 @@ func (s *Space) Apply(manifest string) {
 	}
 }
 
-// ApplyManager applies a PodManager as kubectl apply --server-side does, without the time that it takes to start kubectl.
+// ApplyManager applies a PodManager as kubectl apply --server-side does, without the time it takes to start kubectl.
 func (s *Space) ApplyManager(name, metadata, spec string) {
 	s.T.Helper()
 	err := s.Cluster.Managers.AppsV1().RESTClient().Patch(types.ApplyYAMLPatchType).Namespace(s.Name).Resource("podmanagers").Name(name).
@@ -130,7 +130,7 @@ func (s *Space) ApplyManager(name, metadata, spec string) {
 	}
 }
 
-// DryRun lets the API server judge the creation of a PodManager, and returns its words if it refuses. Nothing is stored.
+// DryRun creates a PodManager as a dry run, and returns the API server's message if it refuses. Nothing is stored.
 func (s *Space) DryRun(manifest string) (refusal string, err error) {
 	err = s.Cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").
 		Param("dryRun", metav1.DryRunAll).Param("fieldValidation", metav1.FieldValidationStrict).SetHeader("Content-Type", "application/yaml").
@@ -141,18 +141,18 @@ func (s *Space) DryRun(manifest string) (refusal string, err error) {
 	return "", nil
 }
 
-// Manifest returns a PodManager with a spec in YAML's flow style. metadata is more of its metadata in the same style, such as labels.
+// Manifest returns a PodManager with a spec in YAML's flow style. metadata is additional metadata in the same style, such as labels.
 func Manifest(name, metadata, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: %s, %s}\nspec: %s\n", name, metadata, spec)
 }
 
-// Await is harness.Await for the test of this space.
+// Await calls harness.Await for the test of this space.
 func (s *Space) Await(what string, check func() (seen any, ok bool)) {
 	s.T.Helper()
 	Await(s.T, what, check)
 }
 
-// AwaitFor is harness.AwaitFor for the test of this space.
+// AwaitFor calls harness.AwaitFor for the test of this space.
 func (s *Space) AwaitFor(limit time.Duration, what string, check func() (seen any, ok bool)) {
 	s.T.Helper()
 	AwaitFor(s.T, limit, what, check)
@@ -182,7 +182,7 @@ func ConditionOf(manager *v1.PodManager, kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// IsReady reports whether the PodManager is Ready with its present spec.
+// IsReady reports whether the PodManager is Ready with its current spec.
 func IsReady(manager *v1.PodManager) bool {
 	return manager.Status.ObservedGeneration == manager.Generation && meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady)
 }
@@ -195,7 +195,7 @@ func Brief(manager *v1.PodManager) string {
 	return fmt.Sprintf("generation %d, status %s", manager.Generation, data)
 }
 
-// AllPods reads all pods of the namespace.
+// AllPods returns all pods of the namespace.
 func (s *Space) AllPods() []corev1.Pod {
 	s.T.Helper()
 	list, err := s.Cluster.Kube.CoreV1().Pods(s.Name).List(s.Ctx, metav1.ListOptions{})
@@ -205,7 +205,7 @@ func (s *Space) AllPods() []corev1.Pod {
 	return list.Items
 }
 
-// Pods reads the active pods of the namespace: neither terminating nor finished.
+// Pods returns the active pods of the namespace: neither terminating nor finished.
 func (s *Space) Pods() []corev1.Pod {
 	s.T.Helper()
 	return slices.DeleteFunc(s.AllPods(), func(pod corev1.Pod) bool { return !IsActive(&pod) })
@@ -216,7 +216,7 @@ func IsActive(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed && pod.Status.Phase != corev1.PodSucceeded
 }
 
-// SeparateClient returns a client with a connection of its own: client-go would share the connections of other clients.
+// SeparateClient returns a client with a separate connection. By default client-go shares the connections of other clients.
 func SeparateClient(config *rest.Config) (kubernetes.Interface, error) {
 	config = rest.CopyConfig(config)
 	config.Dial = (&net.Dialer{}).DialContext

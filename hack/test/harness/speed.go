@@ -12,13 +12,13 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// speed measures how much slower this machine is right now than the one on which the limits of the tests were chosen. It goes by a small write to
-// the API server, which takes longer whatever the machine lacks: cores, because other programs have them, or a disk that keeps up.
+// speed measures how much slower this machine currently is than the one on which the limits of the tests were chosen. It times a small write to the
+// API server, which takes longer for any shortage: of cores, because other programs use them, or of disk throughput.
 type speed struct {
 	mu sync.Mutex
-	// samples are how long the last writes took, the newest last.
+	// samples are the durations of the last writes, the newest last.
 	samples []time.Duration
-	// count, sum and longest are of all writes so far.
+	// count, sum and longest cover all writes so far.
 	count        int
 	sum, longest time.Duration
 }
@@ -30,14 +30,14 @@ const (
 	sampleCount = 50
 	// sampleTakes is how long a write took on the machine on which the limits were chosen, while a dozen tests ran on its two cores.
 	sampleTakes = 100 * time.Millisecond
-	// mostSlowdown bounds the factor: a limit that never ends is none.
+	// mostSlowdown bounds the factor: a limit that never ends is not a limit.
 	mostSlowdown = 10
 )
 
 // machine is measured while tests run.
 var machine = &speed{}
 
-// writeTo is a write that changes nothing but an annotation that nothing reads.
+// writeTo returns a write that changes only an annotation that no client reads.
 func writeTo(cluster *lab.Cluster) func(context.Context) {
 	return func(ctx context.Context) {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"speed":"%d"}}}`, time.Now().UnixNano())
@@ -45,7 +45,7 @@ func writeTo(cluster *lab.Cluster) func(context.Context) {
 	}
 }
 
-// measure writes until ctx is done. A write that fails counts, too: it has taken its time.
+// measure writes until ctx is done. A write that fails counts, too.
 func (s *speed) measure(ctx context.Context, write func(context.Context)) {
 	for lab.Pause(ctx, sampleEvery) {
 		began := time.Now()
@@ -62,7 +62,8 @@ func (s *speed) add(took time.Duration) {
 	s.samples = s.samples[max(0, len(s.samples)-sampleCount):]
 }
 
-// slowdown is at least 1. It goes by the mean: a single long pause of the machine delays a test by that pause, not by a multiple of it.
+// slowdown returns a factor of at least 1. It uses the mean: a single long pause of the machine delays a test by that pause, not by a multiple of
+// it.
 func (s *speed) slowdown() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +78,7 @@ func (s *speed) slowdown() float64 {
 	return min(mostSlowdown, max(1, float64(mean)/float64(sampleTakes)))
 }
 
-// String says how fast the machine was, for the end of a log.
+// String summarizes how fast the machine was, for the end of a log.
 func (s *speed) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +86,7 @@ func (s *speed) String() string {
 		(s.sum / time.Duration(max(1, s.count))).Round(time.Millisecond), sampleTakes, s.longest.Round(time.Millisecond))
 }
 
-// Scaled returns a duration as it should be on this machine at this moment: longer if the machine is slow. It is for limits, and for Leases and
+// Scaled returns a duration adjusted to the current speed of this machine: longer if the machine is slow. It is for limits, and for Leases and
 // deadlines that a test must not miss only because the machine is slow.
 func Scaled(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * machine.slowdown())

@@ -11,8 +11,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// Run runs the tests of a package on the cluster that make e2e has started, and returns the exit code. setUp starts what the tests share;
-// end stops it, and is told whether all tests have passed. If something fails, the logs of the controllers stay.
+// Run runs the tests of a package on the cluster that make e2e has started, and returns the exit code. setUp starts what the tests share. end stops
+// it, and gets whether all tests have passed. If something fails, the logs of the controllers are kept.
 func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) error, end func(passed bool) error) int {
 	var folder string
 	err := os.Chdir("../../..") // to the root of the project, as hack/test/harness/lab expects
@@ -40,7 +40,7 @@ func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) er
 	return code
 }
 
-// begin builds the controller and installs the CRD and RBAC before the package sets up its own.
+// begin builds the controller, and installs the CRD and RBAC, before it calls the package's setUp.
 func begin(folder string, setUp func(context.Context, *lab.Cluster) error) error {
 	kubeconfig := os.Getenv("KUBECONFIG")
 	if kubeconfig == "" {

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Patience is how long a test waits for something that takes a second on an idle machine. It is long because it judges nothing: a test that
-// is about time has a limit of its own.
+// Patience is how long a test waits for something that takes a second on an idle machine. It is long because it is not a criterion: a test that is
+// about time has a separate limit.
 const Patience = 2 * time.Minute
 
-// A poll comes soon after a change, and rarer the longer there is none: polls of many tests at once cost more than what they test.
+// A poll comes soon after a change, and the interval grows while there is none. The polls of many concurrent tests would cost more than what they
+// test.
 const firstPoll, lastPoll = 20 * time.Millisecond, 200 * time.Millisecond
 
 // Await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.
@@ -34,7 +35,7 @@ func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen
 	}
 }
 
-// Steadily repeats a check for a while; it has to hold every time.
+// Steadily repeats a check for a while. It has to hold every time.
 func Steadily(t *testing.T, window time.Duration, what string, check func() (seen any, ok bool)) {
 	t.Helper()
 	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(lastPoll / 2) {

@@ -23,7 +23,7 @@ const (
 	lease       = "podmanager-controller"
 )
 
-// namespace is that of a test.
+// namespace is a test's namespace.
 type namespace struct {
 	*harness.Space
 }
@@ -47,8 +47,8 @@ func (n namespace) awaitReady(name string) {
 	})
 }
 
-// awaitFiring waits until an alert with these labels fires, and fails if it was not pending first. Prometheus remembers that: whoever polls on a
-// slow machine may come too late to see it.
+// awaitFiring waits until an alert with these labels fires, and fails the test if it was not pending first. Prometheus remembers that; on a slow
+// machine a poll may be too late to see it.
 func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert {
 	t.Helper()
 	var alert monitoring.ActiveAlert
@@ -70,7 +70,7 @@ func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert 
 	return alert
 }
 
-// awaitOver waits until no alert with these labels is pending or fires.
+// awaitOver waits until no alert with these labels is pending or firing.
 func awaitOver(t *testing.T, labels map[string]string) {
 	t.Helper()
 	harness.Await(t, fmt.Sprint(labels, " to be over"), func() (any, bool) {
@@ -79,7 +79,7 @@ func awaitOver(t *testing.T, labels map[string]string) {
 	})
 }
 
-// active are the alerts with these labels that are pending or fire.
+// active returns the alerts with these labels that are pending or firing.
 func active(t *testing.T, labels map[string]string) ([]monitoring.ActiveAlert, error) {
 	t.Helper()
 	all, err := shared.prometheus.Alerts(t.Context())
@@ -93,7 +93,7 @@ func active(t *testing.T, labels map[string]string) ([]monitoring.ActiveAlert, e
 	}), err
 }
 
-// A rollout whose image does not exist is halted, which wakes somebody; once it is mended, the alert is over.
+// A rollout whose image does not exist is halted, which fires an alert. Once it is fixed, the alert is over.
 func TestBrokenRollout(t *testing.T) {
 	namespace := newNamespace(t)
 	spec := func(image string) string {
@@ -124,7 +124,7 @@ func TestBrokenRollout(t *testing.T) {
 	awaitOver(t, ours)
 }
 
-// A controller that is killed is missed. One that runs without leading is told from that.
+// An alert fires if the controller is killed. Another alert fires if it runs without leading.
 func TestControllerGoesAway(t *testing.T) {
 	absent, noLeader := map[string]string{"alertname": "PodManagerControllerAbsent"}, map[string]string{"alertname": "PodManagerNoLeader"}
 	awaitOver(t, absent)
@@ -152,7 +152,8 @@ func TestControllerGoesAway(t *testing.T) {
 	awaitOver(t, noLeader)
 }
 
-// shareShards starts the controller anew as one of those that share two shards, with more flags, and as a single leader when the test ends.
+// shareShards restarts the controller as one of those that share two shards, with more flags. When the test ends, it restarts it as a single
+// leader.
 func shareShards(t *testing.T, flags ...string) {
 	t.Helper()
 	restart := func(ctx context.Context, flags ...string) {
@@ -176,7 +177,7 @@ func shareShards(t *testing.T, flags ...string) {
 	})
 }
 
-// A shard that nobody of the group holds is missed, and the leader is not.
+// An alert fires for a shard that no replica of the group holds, but not for the leader.
 func TestShardUnowned(t *testing.T) {
 	unowned := map[string]string{"alertname": "PodManagerShardUnowned"}
 	shareShards(t)
@@ -196,7 +197,7 @@ func TestShardUnowned(t *testing.T) {
 	awaitOver(t, unowned)
 }
 
-// holdLease has somebody hold a Lease for an hour.
+// holdLease makes another holder hold a Lease for an hour.
 func holdLease(t *testing.T, name, holder string) {
 	t.Helper()
 	leases := shared.cluster.Kube.CoordinationV1().Leases(systemSpace)

@@ -14,15 +14,15 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/monitoring"
 )
 
-// shardRights are what -shards needs besides.
+// shardRights are the additional permissions that -shards needs.
 const shardRights = "artifacts/shards/rbac.yaml"
 
-// shared is what all tests use. They run one after the other, since there is one controller.
+// shared is what all tests use. They run one after the other, because there is one controller.
 var shared struct {
 	cluster    *lab.Cluster
 	prometheus *monitoring.Prometheus
 	controller *lab.Process
-	// address is that of the controller's metrics, also after a restart.
+	// address is the address of the controller's metrics, also after a restart.
 	address string
 }
 
@@ -56,7 +56,7 @@ func tearDown(bool) error {
 	return errors.Join(shared.controller.Stop(), shared.prometheus.Stop(), err)
 }
 
-// startController starts the controller, as a replica that stands for election. It does not wait until the controller leads.
+// startController starts the controller as a candidate for leadership. It does not wait until the controller leads.
 func startController(ctx context.Context, more ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, harness.Patience)
 	defer cancel()

@@ -17,19 +17,19 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// targetLabels are those that Prometheus adds. In a cluster they say where the controller runs.
+// targetLabels are the labels that Prometheus adds. In a cluster they say where the controller runs.
 var targetLabels = []string{"cluster", "namespace", "job", "instance"}
 
-// states are the labels of a state, whose values come and go with it: they are compared with those that the API has.
+// states are the labels that describe a state. Their values come and go, so they are compared with the values of the API.
 var states = map[string][]string{
 	"condition": {v1.ConditionReady, v1.ConditionAvailable, v1.ConditionProgressing, v1.ConditionStalled, v1.ConditionReplicaFailure},
 	"reason":    {v1.ReasonPaused, v1.ReasonRollingOut},
 	"status":    {"true", "false", "unknown"},
 }
 
-// Every metric and label that the alerts and the dashboard use is in what Prometheus reads from a controller that has done next to nothing.
+// Every metric and label that the alerts and the dashboard use is exported by a controller that has done next to nothing.
 func TestMetricsExist(t *testing.T) {
-	t.Run("shards and webhooks", func(t *testing.T) { // whose metrics are only there with these flags; Prometheus remembers them
+	t.Run("shards and webhooks", func(t *testing.T) { // their metrics only exist with these flags; Prometheus remembers them
 		certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 		folder := t.TempDir()
 		err = errors.Join(err, os.WriteFile(filepath.Join(folder, "tls.crt"), certificate, 0o600), os.WriteFile(filepath.Join(folder, "tls.key"), key, 0o600))
@@ -78,7 +78,7 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
-// values are those of a label in all series of a metric, each once; empty ones are left out.
+// values returns the distinct, non-empty values of a label in all series of a metric.
 func values(t *testing.T, metric, label string) []string {
 	t.Helper()
 	series, err := shared.prometheus.Series(t.Context(), metric)
@@ -114,7 +114,7 @@ func checkSelector(t *testing.T, user string, selector monitoring.Selector) {
 	}
 }
 
-// checkGrouping checks that a label to aggregate by is one of at least one of the metrics.
+// checkGrouping checks that at least one of the metrics has the label to aggregate by.
 func checkGrouping(t *testing.T, user, label string, metrics []string) {
 	t.Helper()
 	if slices.Contains(targetLabels, label) {

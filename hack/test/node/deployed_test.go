@@ -23,21 +23,22 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// takeover is how long a dead leader may be missed, see NewOptions in cmd/controller. 1.6 s of it are for what the new leader does.
+// takeover is how long it may take until another replica acts for a dead leader; see NewOptions in cmd/controller. 1.6 s of it are for what the new
+// leader does.
 const takeover = 20 * time.Second
 
-// Neither needs the controller that the other tests share: one replaces it, the other is about pods alone. So they run beside each other.
+// Neither test needs the controller that the other tests share: one replaces it, the other only needs pods. Therefore they run in parallel.
 func TestWithoutSharedController(t *testing.T) {
 	t.Run("deployed", testDeployed)
 	t.Run("simulation", testSimulation)
 }
 
-// The controller runs as artifacts/ have it, from an image that the node pulls; it survives its leader's death, and its own
-// update in the middle of a rollout, which also turns the webhooks on.
+// The controller runs as artifacts/ define it, from an image that the node pulls. It survives the death of its leader, and its own update in the
+// middle of a rollout, which also enables the webhooks.
 func testDeployed(t *testing.T) {
 	t.Parallel()
 	registry := startRegistry(t)
-	// No node has seen these before: what it runs, it has pulled.
+	// No node has seen these images before, so a node that runs one has pulled it.
 	now := time.Now().UnixMilli()
 	first, second := registry.publish(fmt.Sprintf("v0.0.1-%d", now)), registry.publish(fmt.Sprintf("v0.0.2-%d", now))
 	d := deploy(t, first)
@@ -53,7 +54,7 @@ func testDeployed(t *testing.T) {
 	t.Run("webhooks", func(t *testing.T) { d.in(t).isAsked() })
 }
 
-// isPulled checks that the image came from the registry: the registry, the kubelet and the runtime say so.
+// isPulled checks that the image came from the registry, according to the registry, the kubelet and the runtime.
 func (d *deployment) isPulled(registry *registry, image image) {
 	d.T.Helper()
 	leader, standby := d.awaitReplicas(image)
@@ -78,7 +79,7 @@ func (d *deployment) isPulled(registry *registry, image image) {
 	})
 }
 
-// isRestricted checks that the namespace admits nothing but pods of the level restricted, and what the kernel says of ours.
+// isRestricted checks that the namespace only admits pods of the level restricted, and which restrictions the kernel applies to our pods.
 func (d *deployment) isRestricted(image image) {
 	d.T.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "root"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "local/web:1"}}}}
@@ -104,7 +105,7 @@ func (d *deployment) isRestricted(image image) {
 	}
 }
 
-// fieldsOf are the lines of a status of the kernel, with single spaces.
+// fieldsOf returns the lines of a process status of the kernel, with single spaces.
 func fieldsOf(status string) []string {
 	var lines []string
 	for line := range strings.Lines(status) {
@@ -114,7 +115,7 @@ func fieldsOf(status string) []string {
 	return lines
 }
 
-// isHealthy checks what leader and standby say of themselves, and their memory.
+// isHealthy checks what the leader and the standby report, and their memory.
 func (d *deployment) isHealthy(image image) {
 	d.T.Helper()
 	const limit = 512 << 20
@@ -140,7 +141,8 @@ func (d *deployment) isHealthy(image image) {
 	}
 }
 
-// losesLeader kills the leader. The other replica leads soon, does what is asked meanwhile, and leaves alone what is as it should be.
+// losesLeader kills the leader. The other replica soon leads, carries out what users request in the meantime, and does not touch what needs no
+// change.
 func (d *deployment) losesLeader(image image) {
 	d.T.Helper()
 	idle, busy := newSpaceAlone(d.T), newSpaceAlone(d.T)
@@ -178,7 +180,7 @@ func (d *deployment) losesLeader(image image) {
 	}
 }
 
-// unwrittenSince checks that nobody has written the PodManager or its pods, but for what a kubelet tells of a pod.
+// unwrittenSince checks that the PodManager and its pods were not written, except for the kubelet's status of a pod.
 func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 	s.T.Helper()
 	if got := s.manager(); got.ResourceVersion != manager {
@@ -197,8 +199,8 @@ func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 	}
 }
 
-// isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new ones become ready under whoever leads
-// then; the others wait for a leader of the new image, so that neither ends before the other.
+// isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new pods become ready under the current
+// leader. The others wait for a leader with the new image, so that the rollout and the update overlap.
 func (d *deployment) isUpdated(to image) {
 	d.T.Helper()
 	s := newSpaceAlone(d.T)
@@ -235,13 +237,13 @@ func (d *deployment) isUpdated(to image) {
 	}
 }
 
-// opening lets new pods be ready, which wait for it.
+// opening makes new pods ready, which wait for it.
 type opening struct {
 	s    *space
 	told map[types.UID]bool
 }
 
-// upTo tells pods to be ready until so many were told, and returns how many are ready.
+// upTo tells pods to become ready until most pods have been told, and returns how many are ready.
 func (o *opening) upTo(most int) int {
 	o.s.T.Helper()
 	ready := 0
@@ -251,7 +253,7 @@ func (o *opening) upTo(most int) int {
 		case podstate.IsReady(&pod):
 			ready++
 		case o.told[pod.UID] || len(o.told) < most:
-			// Again if need be: it may not have listened yet.
+			// Again if need be: the pod may not have been listening yet.
 			o.told[pod.UID] = true
 			o.s.tell(&pod, "/ready")
 		}

@@ -33,10 +33,10 @@ const (
 	scraper = "scraper"
 )
 
-// deployment is the controller as artifacts/ have it, on the node.
+// deployment is the controller on the node, as artifacts/ define it.
 type deployment struct{ *space }
 
-// deploy installs it in the place of the controller that all tests share, until the test is over.
+// deploy installs the Deployment in place of the controller that all tests share, until the test is over.
 func deploy(t *testing.T, image image) *deployment {
 	t.Helper()
 	withoutController(t)
@@ -45,14 +45,14 @@ func deploy(t *testing.T, image image) *deployment {
 		if t.Failed() {
 			out, _ := exec.Command("kubectl", "--namespace", systemSpace, "get", "pods,leases,events", "-o", "wide").CombinedOutput()
 			t.Logf("what is in %s:\n%s", systemSpace, out)
-			// What a container printed before it was restarted tells more than what the new one has printed.
+			// The output of a container before its restart is more useful than the output of the new one.
 			for _, which := range []string{"--previous", "--previous=false"} {
 				out, _ := exec.Command("kubectl", "--namespace", systemSpace, "logs", "--selector", "app.kubernetes.io/component=controller",
 					"--prefix", "--tail=50", which).CombinedOutput()
 				t.Logf("logs %s:\n%s", which, out)
 			}
 		}
-		// In the foreground: it ends when the last pod is gone.
+		// In the foreground, so that the command ends when the last pod is gone.
 		err := runCommands(
 			[]string{"kubectl", "delete", "--cascade=foreground", "--timeout=90s", "-f", "artifacts/deployment.yaml", "-f", "artifacts/networkpolicy.yaml"},
 			withoutWebhooks,
@@ -80,22 +80,22 @@ func (d *deployment) addScraper() {
 		run("delete", "clusterrolebinding", scraper, "--ignore-not-found")
 		run("delete", "serviceaccount", scraper, "--namespace", systemSpace, "--ignore-not-found")
 	}
-	remove() // a run that was killed may have left it
+	remove() // a run that was killed may have left them
 	d.T.Cleanup(remove)
 	run("create", "serviceaccount", scraper, "--namespace", systemSpace)
 	run("create", "clusterrolebinding", scraper, "--clusterrole", "podmanager-metrics-reader", "--serviceaccount", systemSpace+":"+scraper)
 }
 
-// in is the same for a part of the test.
+// in returns the deployment for a part of the test.
 func (d *deployment) in(t *testing.T) *deployment {
 	return &deployment{&space{&harness.Space{T: t, Ctx: t.Context(), Name: systemSpace, Cluster: shared.cluster}}}
 }
 
-// apply does what a user would do, and what it does to the manifests is to name the image.
+// apply deploys as a user would. It changes nothing in the manifests except the image.
 func (d *deployment) apply(image image) {
 	d.T.Helper()
 	command := exec.CommandContext(d.T.Context(), "make", "deploy", "IMG="+image.ref)
-	// Nothing of what the make that runs the tests was told.
+	// Without the settings of the make that runs the tests.
 	command.Env = append(os.Environ(), "MAKEFLAGS=")
 	if out, err := command.CombinedOutput(); err != nil {
 		d.T.Fatalf("make deploy: %v\n%s", err, out)
@@ -124,7 +124,7 @@ func (d *deployment) awaitReplicas(image image) (leader, standby corev1.Pod) {
 	return leader, standby
 }
 
-// everyPod has those that are terminating, too.
+// everyPod returns all pods of the controller, including terminating ones.
 func (d *deployment) everyPod() []corev1.Pod {
 	d.T.Helper()
 	list, err := shared.kube.CoreV1().Pods(systemSpace).List(d.T.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=controller"})
@@ -134,10 +134,10 @@ func (d *deployment) everyPod() []corev1.Pod {
 	return list.Items
 }
 
-// holder is the identity of the leader: the host name, which is that of the pod, and something that no other process has.
+// holder returns the identity of the leader: the host name, which is the pod's name, and a suffix that no other process has.
 func (d *deployment) holder() string {
 	d.T.Helper()
-	// There is no lease until somebody leads.
+	// There is no Lease until a replica leads.
 	list, err := shared.kube.CoordinationV1().Leases(systemSpace).List(d.T.Context(), metav1.ListOptions{FieldSelector: "metadata.name=" + leaseName})
 	if err != nil {
 		d.T.Fatal(err)
@@ -150,11 +150,11 @@ func (d *deployment) holder() string {
 
 func leads(pod *corev1.Pod, holder string) bool { return strings.HasPrefix(holder, pod.Name+"_") }
 
-// livenessLimit is how long a replica may be silent: its liveness probe in artifacts/ gives it that long, too. An API server that has got
-// another CRD keeps the machine busy for seconds.
+// livenessLimit is how long a replica may be silent. Its liveness probe in artifacts/ allows the same. An API server keeps the machine busy for
+// seconds after its CRD has changed.
 const livenessLimit = 30 * time.Second
 
-// get asks a replica, with the token of somebody if there is one.
+// get sends a request to a replica, with a token if there is one.
 func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code int) {
 	d.T.Helper()
 	if pod.Spec.NodeName != realNode {
@@ -184,7 +184,7 @@ func (d *deployment) get(pod *corev1.Pod, url, token string) (body string, code 
 	return string(data), response.StatusCode
 }
 
-// health is what a replica answers to a probe, metrics what it tells those who may know it.
+// health returns a replica's answer to a probe. metrics returns its metrics, which need an authorized token.
 func (d *deployment) health(pod *corev1.Pod, path string) (string, int) {
 	d.T.Helper()
 	return d.get(pod, fmt.Sprintf("http://%s:%d%s", pod.Status.PodIP, healthPort, path), "")
@@ -195,7 +195,7 @@ func (d *deployment) metrics(pod *corev1.Pod, token string) (string, int) {
 	return d.get(pod, fmt.Sprintf("https://%s:%d/metrics", pod.Status.PodIP, metricsPort), token)
 }
 
-// token is one of the scraper.
+// token returns a token of the scraper.
 func (d *deployment) token() string {
 	d.T.Helper()
 	token, err := exec.CommandContext(d.T.Context(), "kubectl", "create", "token", scraper, "--namespace", systemSpace).Output()
@@ -205,7 +205,7 @@ func (d *deployment) token() string {
 	return strings.TrimSpace(string(token))
 }
 
-// metric is a value that a replica tells.
+// metric returns the value of a replica's metric.
 func (d *deployment) metric(pod *corev1.Pod, name string) float64 {
 	d.T.Helper()
 	body, code := d.metrics(pod, d.token())
@@ -219,7 +219,7 @@ func (d *deployment) metric(pod *corev1.Pod, name string) float64 {
 	return value
 }
 
-// valueOf is the value of a metric.
+// valueOf returns the value of a metric.
 func valueOf(metrics, name string) (float64, error) {
 	for line := range strings.Lines(metrics) {
 		if text, ok := strings.CutPrefix(line, name+" "); ok {
@@ -229,7 +229,7 @@ func valueOf(metrics, name string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s", name)
 }
 
-// cgroup is the folder of the kernel with the memory limit and the processes of a replica's container, in v1 or v2.
+// cgroup returns the kernel's folder for a replica's container, with its memory limit and processes, in v1 or v2.
 func (d *deployment) cgroup(pod *corev1.Pod) string {
 	d.T.Helper()
 	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
@@ -242,7 +242,7 @@ func (d *deployment) cgroup(pod *corev1.Pod) string {
 	return ""
 }
 
-// memoryLimit is in bytes.
+// memoryLimit returns the memory limit in bytes.
 func (d *deployment) memoryLimit(pod *corev1.Pod) string {
 	d.T.Helper()
 	folder := d.cgroup(pod)
@@ -256,7 +256,7 @@ func (d *deployment) memoryLimit(pod *corev1.Pod) string {
 	return strings.TrimSpace(string(limit))
 }
 
-// process is the one of a replica, by its number on this machine.
+// process returns the PID of a replica on this machine.
 func (d *deployment) process(pod *corev1.Pod) int {
 	d.T.Helper()
 	text, err := os.ReadFile(filepath.Join(d.cgroup(pod), "cgroup.procs"))
@@ -270,7 +270,7 @@ func (d *deployment) process(pod *corev1.Pod) int {
 	return process
 }
 
-// kill ends the process of a replica without warning.
+// kill kills the process of a replica.
 func (d *deployment) kill(pod *corev1.Pod) {
 	d.T.Helper()
 	if err := syscall.Kill(d.process(pod), syscall.SIGKILL); err != nil {

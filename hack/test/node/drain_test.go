@@ -18,7 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// output is what a command that still runs has printed so far.
+// output is the output so far of a command that is still running.
 type output struct {
 	lock sync.Mutex
 	text bytes.Buffer
@@ -36,8 +36,8 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// drain begins to drain the real node of the test's pods. After the test the node takes pods again. The node is cordoned first, and drained
-// when that is known: a drain does not look again for pods that the scheduler gave the node meanwhile.
+// drain starts to drain the real node of the test's pods. After the test the node accepts pods again. The node is cordoned first, and drained once
+// the taint is visible: a drain does not look again for pods that the scheduler has put on the node in the meantime.
 func (s *space) drain() (*exec.Cmd, *output) {
 	s.T.Helper()
 	s.T.Cleanup(s.uncordon)
@@ -64,7 +64,7 @@ func (s *space) uncordon() {
 	}
 }
 
-// awaitBudget waits until the PodDisruptionBudget says so of the pods.
+// awaitBudget waits until the status of the PodDisruptionBudget has these counts.
 func (s *space) awaitBudget(expected, healthy, allowed int32) {
 	s.T.Helper()
 	s.Await("the budget", func() (any, bool) {
@@ -80,7 +80,7 @@ func (s *space) awaitBudget(expected, healthy, allowed int32) {
 
 var refusal = regexp.MustCompile(`error when evicting pods/"(.+?)".*violate the pod's disruption budget`)
 
-// refused are the pods whose eviction was refused at least once.
+// refused returns the pods whose eviction was refused at least once.
 func refused(said string) map[string]bool {
 	pods := map[string]bool{}
 	for _, match := range refusal.FindAllStringSubmatch(said, -1) {
@@ -89,16 +89,17 @@ func refused(said string) map[string]bool {
 	return pods
 }
 
-// isDrained: a drain evicts one pod at a time where a PodDisruptionBudget says so, and all of them without it. Their replacements wait for
-// a node, which is told, and run when there is one.
+// isDrained checks that a drain evicts one pod at a time if a PodDisruptionBudget requires it, and all of them otherwise. Their replacements wait
+// for a node, which the status reports, and run once there is one.
 func (s *space) isDrained() {
 	s.T.Helper()
 	before := s.active()
-	// It knows how many pods there should be from the scale of the PodManager.
+	// The budget's controller takes the expected number of pods from the PodManager's scale subresource.
 	s.Apply("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {maxUnavailable: 1, selector: {matchLabels: {app: web}}}}")
 	s.awaitBudget(3, 3, 1)
 	drain, said := s.drain()
-	// Both have to be refused before the budget goes: kubectl takes "not found" of a budget for that of the pod, and leaves the pod alone.
+	// Both evictions have to be refused before the budget is deleted: kubectl mistakes "not found" about a budget for "not found" about the pod,
+	// and skips the pod.
 	s.Await("the drain of two pods to be refused", func() (any, bool) {
 		return said.String(), len(refused(said.String())) == 2
 	})

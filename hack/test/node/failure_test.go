@@ -14,22 +14,22 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// replacing are the limits of a rollout that makes other pods.
+// replacing are the limits of a rollout that replaces pods.
 const replacing = "podUpdatePolicy: Recreate, maxSurge: 0, maxUnavailable: 1"
 
-// missing is an image that no node can get: nothing listens there, so that the answer comes at once.
+// missing is an image that cannot be pulled. No program listens at the address, so the error comes at once.
 const missing = "127.0.0.1:1/missing:1"
 
-// bad are containers that fail, and a word that says why, which has to be in what the PodManager tells.
+// bad are containers that fail, each with a word about the reason that the PodManager's message must contain.
 var bad = map[string]struct{ container, word string }{
 	"crash":   {web("crash", ""), "exit code 7"},
 	"missing": {strings.Replace(web("", ""), "local/web:", missing, 1), missing},
 }
 
-// ways are the ones in which a bad revision comes to a pod.
+// ways are the ways in which a pod gets a bad revision.
 var ways = map[string]string{"in place": inPlace, "replaced": replacing}
 
-// policy is a failure policy with a short harness.Patience.
+// policy returns a failure policy with a short grace period.
 func policy(action v1.FailureAction) string {
 	return fmt.Sprintf("failurePolicy: {onFailure: %s, gracePeriodSeconds: 2}", action)
 }
@@ -52,7 +52,7 @@ func each(t *testing.T, action v1.FailureAction, test func(s *space, before []co
 	}
 }
 
-// awaitBaked waits until the first revision is the one to return to.
+// awaitBaked waits until the spec's revision is the current one, to which a rollback would return.
 func (s *space) awaitBaked() {
 	s.T.Helper()
 	s.Await("a revision to return to", func() (any, bool) {
@@ -61,7 +61,7 @@ func (s *space) awaitBaked() {
 	})
 }
 
-// untouched counts the pods that are those of before, at their address, with no restart, and that answer version 1.
+// untouched returns how many of the previous pods are unchanged: same UID and address, no restart, and they answer with version 1.
 func (s *space) untouched(before []corev1.Pod) int {
 	s.T.Helper()
 	was, count := map[types.UID]string{}, 0
@@ -77,7 +77,7 @@ func (s *space) untouched(before []corev1.Pod) int {
 	return count
 }
 
-// Halt: one pod fails, the others serve on.
+// Halt: one pod fails, and the others keep serving.
 func TestHalt(t *testing.T) {
 	each(t, v1.HaltOnFailure, func(s *space, before []corev1.Pod, word, _ string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
@@ -89,7 +89,7 @@ func TestHalt(t *testing.T) {
 	})
 }
 
-// Rollback: all pods are back at version 1, in place with the same UID and address.
+// Rollback: all pods are back at version 1. In place, they have the same UID and address.
 func TestRollback(t *testing.T) {
 	each(t, v1.RollbackOnFailure, func(s *space, before []corev1.Pod, word, way string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
@@ -117,7 +117,7 @@ func TestRollback(t *testing.T) {
 	})
 }
 
-// Continue: failing pods do not matter, but the limits do: one pod is unavailable, and the next waits for it.
+// Continue: failing pods do not stop the rollout, but the limits do: one pod is unavailable, and the next one waits for it.
 func TestContinue(t *testing.T) {
 	each(t, v1.ContinueOnFailure, func(s *space, before []corev1.Pod, _, way string) {
 		s.Await("a pod to fail twice", func() (any, bool) {

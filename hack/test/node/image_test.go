@@ -10,14 +10,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// inPlace are the limits of most tests: one pod at a time, and never another pod.
+// inPlace are the limits of most tests: one pod at a time, and no pod is replaced.
 const inPlace = "podUpdatePolicy: InPlaceOnly, maxSurge: 0, maxUnavailable: 1"
 
-// probe makes a pod ready when the web server says so. On a slow machine the server may answer late, and is as ready as before.
+// probe makes a pod ready when the web server says so. On a slow machine the server may answer late, which must not make it unready.
 const probe = "readinessProbe: {httpGet: {path: /readyz, port: %d}, periodSeconds: 1, timeoutSeconds: 30}"
 
-// spec is that of a PodManager of the web server. A revision is the one to return to as soon as its pods are available, unless
-// more has a failure policy: the default of half a minute is what few tests are about.
+// spec returns the spec of a PodManager of the web server. A revision becomes current as soon as its pods are available, unless more has a failure
+// policy. Few tests are about the default of half a minute.
 func spec(replicas int, limits, more, containers string) string {
 	if more == "" {
 		more = "failurePolicy: {gracePeriodSeconds: 0}"
@@ -26,7 +26,7 @@ func spec(replicas int, limits, more, containers string) string {
 		"template: {metadata: {labels: {app: web}}, spec: {nodeSelector: {type: real}, terminationGracePeriodSeconds: 5, containers: [%s]}}}", replicas, limits, more, containers)
 }
 
-// web is a container with an image's tag, and more fields.
+// web returns a container with an image's tag and more fields.
 func web(tag, more string) string {
 	return fmt.Sprintf("{name: web, image: 'local/web:%s', "+probe+"%s}", tag, 8080, more)
 }
@@ -60,7 +60,7 @@ func (s *space) answers(version string) {
 	}
 }
 
-// Of two containers only the one with another image is restarted; the other goes on.
+// Of two containers only the one with another image is restarted. The other one keeps running.
 func TestImageOfOneContainer(t *testing.T) {
 	s := newSpace(t)
 	two := func(tag string) string {
@@ -100,7 +100,7 @@ func TestImageWithGracePeriod(t *testing.T) {
 	s.answers("2")
 	for _, pod := range before {
 		w.leftBefore(&pod, grace)
-		// Without it, each drain would be 10 s longer.
+		// Without this time, each drain would be 10 s longer.
 		if _, isKnown := podstate.ReadyWritten(&pod); !isKnown {
 			t.Errorf("%s does not show when the kubelet wrote Ready: %v", pod.Name, pod.ManagedFields)
 		}

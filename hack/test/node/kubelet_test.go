@@ -15,11 +15,11 @@ import (
 const (
 	// tolerant pods are evicted a second after their node is lost.
 	tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
-	// aMebibyte is for a kubelet that is short of memory: it admits no pod without a request, and it admits all pods anew when it starts.
+	// aMebibyte is for a kubelet that is short of memory: it admits no pod without a request, and it admits all pods again when it starts.
 	aMebibyte = ", resources: {requests: {memory: 1Mi}}"
 )
 
-// Whatever is done to the node, the pods that are lost are replaced, and the revision on trial is not to blame: one is on trial all the time.
+// Whatever happens to the node, lost pods are replaced, and the revision under observation is not blamed. There is one at all times.
 func TestDisruptions(t *testing.T) {
 	s := newSpaceAlone(t)
 	s.try(tolerant, aMebibyte)
@@ -28,8 +28,8 @@ func TestDisruptions(t *testing.T) {
 	t.Run("memory pressure", func(t *testing.T) { s.in(t).runsOutOfMemory() })
 }
 
-// losesKubelet: the kubelet dies and returns. Containers go on meanwhile; pods that nobody touches are the same afterwards. A rollout that
-// was begun meanwhile goes on. Pods that do not tolerate a lost node are evicted and replaced.
+// losesKubelet checks what happens when the kubelet dies and returns. Containers keep running in the meantime, and pods that no client touches are
+// the same afterwards. A rollout that began in the meantime continues. Pods that do not tolerate a lost node are evicted and replaced.
 func (s *space) losesKubelet() {
 	s.T.Helper()
 	tried, serving, rolled := s.active(), newSpaceAlone(s.T), map[string]*space{}
@@ -72,7 +72,7 @@ func (s *space) losesKubelet() {
 	s.triedOn(tried...)
 }
 
-// awaitLost waits until the PodManager tells that its pods are on a lost node. They serve on, and nothing is done to them.
+// awaitLost waits until the PodManager reports that its pods are on a lost node. They keep serving, and the controller leaves them alone.
 func (s *space) awaitLost(before []corev1.Pod) {
 	s.T.Helper()
 	s.Await("the lost node to be told", func() (any, bool) {
@@ -85,8 +85,8 @@ func (s *space) awaitLost(before []corev1.Pod) {
 	s.answers("1")
 }
 
-// awaitEvicted waits until all pods of before are terminating, and others wait for a node. The scheduler may have given the node another pod
-// before it knew of the taint, which is then evicted, too.
+// awaitEvicted waits until all previous pods are terminating, and others wait for a node. The scheduler may have put another pod on the node before
+// it saw the taint; that pod is evicted, too.
 func (s *space) awaitEvicted(before []corev1.Pod) {
 	s.T.Helper()
 	s.Await("the pods to be evicted", func() (any, bool) {
@@ -96,18 +96,18 @@ func (s *space) awaitEvicted(before []corev1.Pod) {
 	})
 }
 
-// runsOutOfMemory: a node that is short of memory evicts its pods, first the one that uses the most. They are replaced, and run as soon as
-// there is room.
+// runsOutOfMemory checks that a node that is short of memory evicts its pods, starting with the one that uses the most. They are replaced, and run
+// as soon as there is room.
 func (s *space) runsOutOfMemory() {
 	s.T.Helper()
 	before := s.active()
 	largest := updated(before)
 	s.tell(largest, "/eat?mib=100")
-	// No machine has so much to spare.
+	// No machine has that much to spare.
 	restore := s.reconfigureKubelet("memory.available: 50Mi", "memory.available: 99%")
-	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0, see podstate.Disruption.
+	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0; see podstate.Disruption.
 	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory", "Evicted: The node was low on resource: memory")
-	// A kubelet that dies in the middle of an eviction would start the containers again.
+	// A kubelet that dies in the middle of an eviction would restart the containers.
 	s.Await("all pods to be evicted", func() (any, bool) { return harness.Brief(s.manager()), len(s.left(before)) == 0 })
 	restore()
 	s.triedOn(before...)

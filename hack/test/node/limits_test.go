@@ -16,10 +16,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// limits judges every state that the pods of a namespace pass through, in the order of the API server.
+// limits checks every state that the pods of a namespace pass through, in the order of the API server.
 type limits struct {
 	s *space
-	// least is how many pods have to be available, most how many there may be that are not terminating.
+	// least is how many pods have to be available, most is how many pods there may be, except terminating ones.
 	least, most int
 
 	lock   sync.Mutex
@@ -29,7 +29,7 @@ type limits struct {
 	broken []string
 }
 
-// limits begins with the pods that are there.
+// limits starts to check the limits, beginning with the existing pods.
 func (s *space) limits(least, most int) *limits {
 	s.T.Helper()
 	l := &limits{s: s, least: least, most: most, pods: map[string]*corev1.Pod{}}
@@ -88,7 +88,7 @@ func (l *limits) judge() {
 	}
 }
 
-// held checks that the limits held all the time.
+// held checks that the limits held at all times.
 func (l *limits) held() {
 	l.s.T.Helper()
 	l.lock.Lock()

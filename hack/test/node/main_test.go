@@ -80,7 +80,7 @@ func withoutController(t *testing.T) {
 	})
 }
 
-// client asks pods: each request is a connection of its own, since the container behind an address changes. The controller's certificate
+// client sends requests to pods. Each request uses a new connection, because the container behind an address changes. The controller's certificate
 // is self-signed.
 var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 	DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true},

@@ -23,7 +23,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// nodeFile is a file in the folder of the real node, where its programs, their configuration and their logs are.
+// nodeFile returns the path of a file in the folder of the real node, which has its programs, their configuration and their logs.
 func (s *space) nodeFile(name string) string {
 	s.T.Helper()
 	folder := os.Getenv("PODMANAGER_NODE")
@@ -33,7 +33,7 @@ func (s *space) nodeFile(name string) string {
 	return filepath.Join(folder, name)
 }
 
-// kubelet is the process of the real node's kubelet; 0 if it does not run.
+// kubelet returns the PID of the real node's kubelet; 0 if it does not run.
 func (s *space) kubelet() int {
 	s.T.Helper()
 	words := "kubelet\x00--config\x00" + s.nodeFile("kubelet.yaml") + "\x00"
@@ -42,7 +42,7 @@ func (s *space) kubelet() int {
 		s.T.Fatal(err)
 	}
 	for _, file := range files {
-		// A process may end before it is looked at.
+		// A process may end before its file is read.
 		if line, err := os.ReadFile(file); err == nil && strings.Contains(string(line), words) {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 			return pid
@@ -51,7 +51,7 @@ func (s *space) kubelet() int {
 	return 0
 }
 
-// killKubelet kills it, and waits until it has ended. The supervisor starts it again, unless it is held back.
+// killKubelet kills the kubelet, and waits until it has ended. The supervisor restarts it, unless it is held back.
 func (s *space) killKubelet() {
 	s.T.Helper()
 	pid := s.kubelet()
@@ -67,7 +67,7 @@ func (s *space) killKubelet() {
 	})
 }
 
-// holdKubelet kills it, and keeps it from being started again until the function that it returns is called, which then waits for the node.
+// holdKubelet kills the kubelet, and keeps it from being restarted until release is called, which then waits for the node.
 func (s *space) holdKubelet() (release func()) {
 	s.T.Helper()
 	hold := s.nodeFile("kubelet.hold")
@@ -83,7 +83,7 @@ func (s *space) holdKubelet() (release func()) {
 	return release
 }
 
-// reconfigureKubelet starts the kubelet anew with another setting, until the function that it returns is called.
+// reconfigureKubelet restarts the kubelet with another setting, until restore is called.
 func (s *space) reconfigureKubelet(from, to string) (restore func()) {
 	s.T.Helper()
 	path := s.nodeFile("kubelet.yaml")
@@ -103,7 +103,7 @@ func (s *space) reconfigureKubelet(from, to string) (restore func()) {
 	return restore
 }
 
-// awaitNode waits until the real node is as wanted.
+// awaitNode waits until the real node satisfies a condition.
 func (s *space) awaitNode(what string, check func(*corev1.Node) bool) {
 	s.T.Helper()
 	s.Await(what, func() (any, bool) {
@@ -125,7 +125,7 @@ func nodeCondition(node *corev1.Node, kind corev1.NodeConditionType) corev1.Cond
 	return ""
 }
 
-// ctr runs containerd's own client on the node's containers.
+// ctr runs containerd's client on the node's containers.
 func (s *space) ctr(words ...string) string {
 	s.T.Helper()
 	out, err := exec.CommandContext(s.T.Context(), "ctr",
@@ -141,8 +141,8 @@ func with(fields, spec string) string {
 	return strings.Replace(spec, "nodeSelector: {type: real}", "nodeSelector: {type: real}"+fields, 1)
 }
 
-// try brings two of three pods to version 2, and leaves one at version 1. As long as that is so, the new revision has to prove itself: if
-// one of its pods fails and does not recover within 2 s, all pods return to version 1.
+// try updates two of three pods to version 2, and leaves one at version 1. In this state the new revision is under observation: if one of its pods
+// fails and does not recover within 2 s, all pods return to version 1.
 func (s *space) try(podFields, containerFields string) []corev1.Pod {
 	s.T.Helper()
 	s.apply(with(podFields, spec(3, replacing, "", web("1", containerFields))))
@@ -156,8 +156,8 @@ func (s *space) try(podFields, containerFields string) []corev1.Pod {
 	return s.pods()
 }
 
-// triedOn waits until two pods have version 2 again, and one has version 1. It checks that the pods that were lost are replaced, and that
-// version 2 is not to blame for that.
+// triedOn waits until two pods have version 2 again, and one has version 1. It checks that the lost pods are replaced, and that version 2 is not
+// blamed.
 func (s *space) triedOn(lost ...corev1.Pod) {
 	s.T.Helper()
 	s.Await("the lost pods to be replaced, and the status to speak of the others", func() (any, bool) {
@@ -165,7 +165,7 @@ func (s *space) triedOn(lost ...corev1.Pod) {
 		for _, pod := range s.active() {
 			names = append(names, pod.Name)
 		}
-		told := slices.Sorted(slices.Values(manager.Status.PodNames)) // web-10 comes after web-9 there, and before it here
+		told := slices.Sorted(slices.Values(manager.Status.PodNames)) // web-10 comes after web-9 in the status, and before it here
 		return fmt.Sprintf("pods %v, %s", names, harness.Brief(manager)), len(s.left(lost)) == 0 && slices.Equal(slices.Sorted(slices.Values(names)), told) &&
 			manager.Status.UpdatedReplicas == 2 && harness.ConditionOf(manager, v1.ConditionReady).Status == metav1.ConditionTrue
 	})
@@ -182,19 +182,19 @@ func (s *space) triedOn(lost ...corev1.Pod) {
 	}
 }
 
-// updated is one of the pods that have version 2.
+// updated returns one of the pods that have version 2.
 func updated(pods []corev1.Pod) *corev1.Pod {
 	i := slices.IndexFunc(pods, func(pod corev1.Pod) bool { return pod.Spec.Containers[0].Image == "local/web:2" })
 	return &pods[i]
 }
 
-// active are the pods that neither are terminating nor have ended.
+// active returns the pods that are neither terminating nor finished.
 func (s *space) active() []corev1.Pod {
 	s.T.Helper()
 	return slices.DeleteFunc(s.pods(), func(pod corev1.Pod) bool { return podstate.IsFinished(&pod) })
 }
 
-// left are those of the pods that are still active.
+// left returns the previous pods that are still active.
 func (s *space) left(before []corev1.Pod) []corev1.Pod {
 	s.T.Helper()
 	return slices.DeleteFunc(s.active(), func(pod corev1.Pod) bool {
@@ -202,7 +202,7 @@ func (s *space) left(before []corev1.Pod) []corev1.Pod {
 	})
 }
 
-// awaitDisruption waits for the event that tells of a pod which its node has stopped.
+// awaitDisruption waits for the event about a pod that its node has stopped.
 func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
 	s.T.Helper()
 	s.Await("the event "+v1.EventDisrupted, func() (any, bool) {
@@ -214,7 +214,7 @@ func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
 		for _, event := range list.Items {
 			notes = append(notes, event.Note)
 		}
-		// If more than one was replaced at once, all are named, and the reason is that of the first.
+		// If several pods were replaced at once, the event names all of them, with the reason of the first.
 		return notes, slices.ContainsFunc(notes, func(note string) bool {
 			isTold := func(why string) bool { return strings.Contains(note, "was stopped by its node: "+why) }
 			return strings.Contains(note, pod.Name) && slices.ContainsFunc(why, isTold)

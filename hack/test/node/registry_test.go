@@ -17,16 +17,16 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// registry is a real one on 127.0.0.1. A node asks such an address without TLS, and needs no setting for that.
+// registry is a real registry on 127.0.0.1. A node uses such an address without TLS, and needs no setting for that.
 type registry struct {
 	t            *testing.T
 	address, log string
 }
 
-// image is what was pushed.
+// image is an image that was pushed.
 type image struct{ ref, digest string }
 
-// startRegistry starts the registry on a free port, for as long as the test runs.
+// startRegistry starts the registry on a free port, for the duration of the test.
 func startRegistry(t *testing.T) *registry {
 	t.Helper()
 	folder := t.TempDir()
@@ -57,7 +57,7 @@ func startRegistry(t *testing.T) *registry {
 	return r
 }
 
-// says waits until the log has what is looked for, and returns the first group of it.
+// says waits until the log matches, and returns the first group.
 func (r *registry) says(what *regexp.Regexp) string {
 	r.t.Helper()
 	for deadline := time.Now().Add(harness.Patience); ; time.Sleep(20 * time.Millisecond) {
@@ -74,8 +74,8 @@ func (r *registry) says(what *regexp.Regexp) string {
 	}
 }
 
-// publish makes an image of the controller as make image does, and pushes it. The program is the one that the other tests
-// use: what makes it another image is the version in a label.
+// publish builds an image of the controller as make image does, and pushes it. The program is the one that the other tests use. The version in a
+// label makes it a different image.
 func (r *registry) publish(version string) image {
 	r.t.Helper()
 	folder, packer := r.t.TempDir(), tool(r.t, "image")
@@ -89,7 +89,7 @@ func (r *registry) publish(version string) image {
 	return image{ref, digest}
 }
 
-// run returns what a program prints.
+// run returns the output of a program.
 func (r *registry) run(program string, args ...string) string {
 	r.t.Helper()
 	command := exec.CommandContext(r.t.Context(), program, args...)
@@ -102,7 +102,7 @@ func (r *registry) run(program string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// tool is the path of one of our own programs.
+// tool returns the path of one of our programs.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.CommandContext(t.Context(), "hack/tool.sh", name).Output()

@@ -13,21 +13,20 @@ const (
 	restart = "RestartContainer"
 )
 
-// size is the limits of a container.
+// size is the limits of a container: CPU in millicores, memory in MiB.
 type size struct{ cpu, memory int }
 
-// limited is a container with limits, which are requested, too.
+// limited returns a container with limits, which are also its requests.
 func limited(tag string, is size, cpuPolicy, memoryPolicy string) string {
 	return withRequest(is.cpu, tag, is, cpuPolicy, memoryPolicy)
 }
 
-// modest requests a tenth of the CPU, so that the node always has room for the tests beside each other: it defers no resize.
+// modest returns a container that requests a tenth of the CPU, so that the node always has room for concurrent tests and defers no resize.
 func modest(tag string, is size, cpuPolicy, memoryPolicy string) string {
 	return withRequest(is.cpu/10, tag, is, cpuPolicy, memoryPolicy)
 }
 
-// withRequest is a container with limits and a request for CPU, and what is to happen to it when they change: no policies if the first is
-// empty.
+// withRequest returns a container with limits, a request for CPU, and resize policies; no policies if the first is empty.
 func withRequest(cpu int, tag string, is size, cpuPolicy, memoryPolicy string) string {
 	policies := ""
 	if cpuPolicy != "" {
@@ -36,7 +35,7 @@ func withRequest(cpu int, tag string, is size, cpuPolicy, memoryPolicy string) s
 	return web(tag, fmt.Sprintf(", resources: {requests: {cpu: %dm}, limits: {cpu: %dm, memory: %dMi}}%s", cpu, is.cpu, is.memory, policies))
 }
 
-// has checks the limits that the kernel holds every pod to.
+// has checks the limits that the kernel applies to every pod.
 func (s *space) has(is size) {
 	s.T.Helper()
 	for _, pod := range s.pods() {
@@ -50,9 +49,9 @@ func (s *space) has(is size) {
 	}
 }
 
-// CPU, memory, or both change in running containers, one after the other in the same pods. They are restarted only where the policy of what
-// changes says so. Less is resized in another order, containers first; which of them restart, that does not change. After a restart for
-// CPU the kubelet may not know for minutes how much memory the new container uses, and then gives it no less.
+// CPU, memory, or both change in running containers, one after the other in the same pods. Containers are restarted only if the policy of a changed
+// resource requires it. A decrease is resized in another order, containers first, but that does not change which of them restart. After a restart
+// for CPU the kubelet may not know for minutes how much memory the new container uses, and does not decrease it until then.
 func TestResize(t *testing.T) {
 	t.Parallel()
 	from := size{100, 64}
@@ -98,8 +97,8 @@ func (s *space) isResized(container string, to size, restarts int32) {
 	s.has(to)
 }
 
-// An image and the limits change at once: the pod is resized before its container gets the other image. Where the resize restarts the
-// container, the image does it a second time.
+// An image and the limits change at once: the pod is resized before its container gets the other image. If the resize restarts the container, the
+// image restarts it a second time.
 func TestResizeWithImage(t *testing.T) {
 	t.Parallel()
 	from := size{100, 64}
@@ -115,7 +114,7 @@ func TestResizeWithImage(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			s := newSpace(t)
-			// On a busy machine a kubelet has called a pod ready after two restarts in a row, and taken it back 0.3 s later.
+			// On a busy machine a kubelet was seen to report a pod as ready after two restarts in a row, and as unready 0.3 s later.
 			steady := "failurePolicy: {gracePeriodSeconds: 0}, minReadySeconds: 2"
 			s.apply(spec(2, inPlace, steady, modest("1", from, test.policy, test.policy)))
 			s.awaitReady(2)

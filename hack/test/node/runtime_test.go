@@ -14,7 +14,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// container is the ID in the runtime of a pod's container, or of its sandbox.
+// container returns the runtime's ID of a pod's container or sandbox.
 func (s *space) container(uid types.UID, kind string) string {
 	s.T.Helper()
 	id := s.ctr("containers", "list", "--quiet", fmt.Sprintf(`labels."io.kubernetes.pod.uid"==%s,labels."io.cri-containerd.kind"==%s`, uid, kind))
@@ -24,9 +24,9 @@ func (s *space) container(uid types.UID, kind string) string {
 	return id
 }
 
-// A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet starts the container again; the
-// PodManager tells the truth meanwhile, leaves the pod alone and is Ready again. Containers are ready when the test lets them, so that
-// it sees the one that is not.
+// A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet restarts the container. In the meantime the
+// PodManager's status is true, and the controller leaves the pod alone. Then the PodManager is Ready again. Containers only become ready when the
+// test allows it, so that it sees the one that is not ready.
 func TestKilledInRuntime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"container", "sandbox"} {
@@ -54,7 +54,7 @@ func TestKilledInRuntime(t *testing.T) {
 	}
 }
 
-// awaitOpened lets pods of the image unready be ready, and waits until the PodManager is.
+// awaitOpened makes pods of the image unready ready, and waits until the PodManager is Ready.
 func (s *space) awaitOpened(replicas int) {
 	s.T.Helper()
 	opening := &opening{s, map[types.UID]bool{}}
@@ -62,9 +62,9 @@ func (s *space) awaitOpened(replicas int) {
 	s.awaitReady(replicas)
 }
 
-// A pod that fills a volume beyond its own limit is evicted by its kubelet, which is the revision's own failure: the replacement is on probation,
-// or the revision is rolled back. If the container ends by itself with exit code 0, the kubelet may call the pod Succeeded and give no reason;
-// then it is only replaced.
+// A pod that fills a volume beyond its own limit is evicted by its kubelet, which counts as a failure of the revision: its failure record passes to
+// the replacement, or the revision is rolled back. If the container ends on its own with exit code 0, the kubelet may report the pod as Succeeded
+// without a reason. In that case it is only replaced.
 func TestFilledVolume(t *testing.T) {
 	t.Parallel()
 	const volume, mount = ", volumes: [{name: scratch, emptyDir: {sizeLimit: 1Mi}}]", ", volumeMounts: [{name: scratch, mountPath: /scratch}]"

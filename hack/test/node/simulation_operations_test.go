@@ -19,22 +19,22 @@ import (
 
 // operation is what is done to a pod.
 type operation struct {
-	// pod makes the pod differ from the plain one. starts is how the pod is when it has started: it serves, unless this says otherwise.
+	// pod makes the pod differ from the plain one. starts reports whether the pod has started; if it is nil, the pod has to serve.
 	pod    func(*actor, *corev1.Pod)
 	starts func(reading) bool
 	steps  []step
-	// isRare tells that the real node hardly ever shows some of the simulation's states.
+	// isRare means that the real node hardly ever shows some of the simulation's states.
 	isRare bool
 }
 
-// step is a change, and how the pod is when the kubelet has carried it out. do returns the pod as it was written; nil if the change is one
-// of something else.
+// step is a change, and the state of the pod once the kubelet has carried it out. do returns the pod as it was written; nil if it changes another
+// object.
 type step struct {
 	do    func(*actor) (*corev1.Pod, error)
 	until func(reading) bool
 }
 
-// operations are those of the controller, and what happens to pods by themselves.
+// operations returns the controller's operations, and what happens to pods on their own.
 func operations() map[string]operation {
 	return map[string]operation{
 		"start":                      {},
@@ -69,26 +69,26 @@ func operations() map[string]operation {
 
 func serves(r reading) bool { return r.isServing() }
 
-// restarted tells whether the pod serves after so many restarts.
+// restarted returns a function that reports whether the pod serves after this many restarts.
 func restarted(times int32) func(reading) bool {
 	return func(r reading) bool { return r.isServing() && r.container.restarts == times }
 }
 
-// waits tells whether the container waits for the reason.
+// waits returns a function that reports whether the container waits for the reason.
 func waits(reason string) func(reading) bool {
 	return func(r reading) bool { return r.observed && r.container.state == "waiting "+reason }
 }
 
-// backsOff tells whether the container is in its second back-off. The kubelet tells of the first one only when that ends, if at all; the
-// second is long enough to be told of, and for a change.
+// backsOff reports whether the container is in its second backoff. The kubelet reports the first one only when it ends, if at all. The second one
+// is long enough to be reported, and for a change.
 func backsOff(r reading) bool { return waits("CrashLoopBackOff")(r) && r.container.restarts == 3 }
 
-// unready tells whether the pod is not ready for the reason.
+// unready returns a function that reports whether the pod is not ready for the reason.
 func unready(reason string) func(reading) bool {
 	return func(r reading) bool { return r.observed && strings.HasPrefix(r.ready, "False "+reason) }
 }
 
-// pending tells whether the kubelet does not resize the pod for the reason.
+// pending returns a function that reports whether the kubelet has not resized the pod for the reason.
 func pending(reason string) func(reading) bool {
 	return func(r reading) bool { return r.observed && r.resize == "PodResizePending True "+reason }
 }
@@ -100,9 +100,9 @@ func both(first, second func(*actor, *corev1.Pod)) func(*actor, *corev1.Pod) {
 	}
 }
 
-// probed gives the container a readiness probe. It begins late enough to be seen, and has time to answer on a busy machine. There a container
-// may also take seconds to end, and fail its probe meanwhile, as any container may at any time: that is no part of the operation, so that it
-// takes many failures to count. A new container is not ready before its first success in any case.
+// probed gives the container a readiness probe. It begins late enough to be observed, and has time to answer on a busy machine. There a container
+// may also take seconds to end, and fail its probe in the meantime. That can happen to any container at any time and is not part of the operation,
+// so many failures are needed to count. A new container is not ready before its first success in any case.
 func probed(_ *actor, pod *corev1.Pod) {
 	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
 		InitialDelaySeconds: 2, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 60,
@@ -110,7 +110,7 @@ func probed(_ *actor, pod *corev1.Pod) {
 	}
 }
 
-// missingImage is an image that no node can get. Nothing listens there, so that the answer comes at once.
+// missingImage is an image that cannot be pulled. No program listens at the address, so the error comes at once.
 const missingImage = "127.0.0.1:1/missing:does-not-exist"
 
 func missingFromTheStart(_ *actor, pod *corev1.Pod) { pod.Spec.Containers[0].Image = missingImage }
@@ -121,14 +121,14 @@ func gated(_ *actor, pod *corev1.Pod) {
 	pod.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
 }
 
-// simulatedResize is the annotation that makes simulated nodes not resize a pod.
+// simulatedResize is the annotation that keeps simulated nodes from resizing a pod.
 const simulatedResize = "simulate.podmanager/resize"
 
 func delayed(how string) func(*actor, *corev1.Pod) {
 	return func(_ *actor, pod *corev1.Pod) { pod.Annotations[simulatedResize] = how }
 }
 
-// amounts are those of CPU and memory, in thousandths and MiB.
+// amounts returns quantities of CPU and memory, given in millicores and MiB.
 func amounts(cpu, memory int64) corev1.ResourceList {
 	return corev1.ResourceList{
 		corev1.ResourceCPU:    *resource.NewMilliQuantity(cpu, resource.DecimalSI),
@@ -136,7 +136,7 @@ func amounts(cpu, memory int64) corev1.ResourceList {
 	}
 }
 
-// sized gives the container limits, and what is to happen to it when they change.
+// sized gives the container limits and resize policies.
 func sized(cpu, memory corev1.ResourceResizeRestartPolicy) func(*actor, *corev1.Pod) {
 	return func(_ *actor, pod *corev1.Pod) {
 		pod.Spec.Containers[0].Resources.Limits = amounts(100, 64)
@@ -208,7 +208,7 @@ func toMostMemory(a *actor) (*corev1.Pod, error) {
 	return toMemory(all * 3 / 4)(a)
 }
 
-// toMemory changes the memory that is requested; there are no limits.
+// toMemory changes the memory request. There are no limits.
 func toMemory(memory int64) func(*actor) (*corev1.Pod, error) {
 	return func(a *actor) (*corev1.Pod, error) {
 		return a.patch(container(map[string]any{"resources": map[string]any{"requests": amounts(10, memory)}}), "resize")

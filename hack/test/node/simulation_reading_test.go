@@ -12,17 +12,17 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// presentImage stands for the name of the image in the pod's spec, which may be another one on nodes of another kind.
+// presentImage stands for the image name in the pod's spec, which may differ between kinds of nodes.
 const presentImage = "IMAGE"
 
-// reading is what the controller reads of a pod with one container, in words that are the same for all pods: no times, and numbers instead
-// of IDs. Left out is what it does not read, such as the order of conditions, other conditions, the resources in the status and the
-// codes of exits; and of a terminating pod everything, since packages plan and rollout only count those.
+// reading is what the controller reads of a pod with one container, in a form that is comparable between pods: without times, and with numbers
+// instead of IDs. It omits what the controller does not read, such as the order of conditions, other conditions, the resources in the status and
+// exit codes. Of a terminating pod it omits everything, because packages plan and rollout only count those.
 type reading struct {
-	// phase has the reason, if there is one; taken tells that the kubelet has taken the pod up.
+	// phase includes the reason, if there is one. taken is true if the kubelet has accepted the pod.
 	phase string
 	taken bool
-	// observed is podstate.HasObserved, ready the Ready condition with reason and message, resize the conditions of resizes with reasons.
+	// observed is podstate.HasObserved, ready is the Ready condition with reason and message, resize has the resize conditions with their reasons.
 	observed      bool
 	ready, resize string
 	container     containerReading
@@ -31,20 +31,20 @@ type reading struct {
 }
 
 type containerReading struct {
-	// state is waiting, running or terminated, with the reason; last is the state before.
+	// state is waiting, running or terminated, with the reason. last is the previous state.
 	state, last string
 	// trouble is podstate.TroubleKind, which finds the name of the image in a message.
 	trouble string
 	ready   bool
-	// restarts is the restart count, image the name in the status. imageID is how many different ones there were so far, containerID the
-	// restart count with which the container was seen first, and how many others were seen with that before.
+	// restarts is the restart count, image the name in the status. imageID is the number of the image ID, in the order in which they were seen.
+	// containerID has the restart count with which the container was first seen, and how many other containers were seen with that count before.
 	restarts    int32
 	image       string
 	imageID     int
 	containerID string
 }
 
-// fields are the parts of a reading, for a person.
+// fields returns the parts of a reading as text.
 func (r reading) fields() []string {
 	switch {
 	case r.gone:
@@ -61,17 +61,17 @@ func (r reading) fields() []string {
 	}
 }
 
-// isServing tells whether the kubelet has nothing left to do, and the pod is ready.
+// isServing reports whether the kubelet has nothing left to do, and the pod is ready.
 func (r reading) isServing() bool {
 	return r.observed && r.ready == "True" && r.resize == "" && r.container.ready
 }
 
-// recording is what was read of one pod, in order; equal neighbours are one.
+// recording is the sequence of readings of one pod. Equal neighbors are merged.
 type recording struct {
 	readings []reading
-	// ends are the indices of the readings with which the pod had started, and with which each step was done.
+	// ends are the indices of the readings at which the pod had started, and at which each step was complete.
 	ends []int
-	// images are the IDs of images, containers those of containers by the restart count with which each was seen first.
+	// images are the image IDs. containers are the container IDs, by the restart count with which each was first seen.
 	images     []string
 	containers map[int32][]string
 }
@@ -84,7 +84,7 @@ func (r *recording) add(next reading) {
 	}
 }
 
-// read adds what the controller reads of a pod. A pod without a node is the scheduler's, which is the same for all nodes.
+// read adds what the controller reads of a pod. It ignores a pod without a node: only the scheduler acts on it, in the same way for all nodes.
 func (r *recording) read(pod *corev1.Pod) {
 	switch {
 	case pod.Spec.NodeName == "":
@@ -112,14 +112,14 @@ func (r *recording) read(pod *corev1.Pod) {
 	present := pod.Spec.Containers[0].Image
 	next.container.trouble = strings.ReplaceAll(next.container.trouble, present, presentImage)
 	if next.container.trouble == podstate.TroubleImage {
-		// That was of another image, which is not tried any more. Whether the last try was just then is a matter of the clock.
+		// The trouble was with a previous image, which is no longer tried. Which state the last attempt left depends on timing.
 		next.container.state = "waiting for an image of before"
 	}
 	next.container.image = strings.ReplaceAll(next.container.image, present, presentImage)
 	r.add(next)
 }
 
-// numberOfImage tells how many different IDs there were up to this one; 0 for none.
+// numberOfImage returns the number of an image ID, in the order in which they were seen; 0 for none.
 func (r *recording) numberOfImage(id string) int {
 	if id == "" {
 		return 0
@@ -130,7 +130,7 @@ func (r *recording) numberOfImage(id string) int {
 	return slices.Index(r.images, id) + 1
 }
 
-// numberOfContainer does not depend on whether containers before this one were seen.
+// numberOfContainer returns an identifier that does not depend on whether earlier containers were seen.
 func (r *recording) numberOfContainer(status *corev1.ContainerStatus) string {
 	if status.ContainerID == "" {
 		return ""
@@ -155,7 +155,7 @@ func describeCondition(pod *corev1.Pod, kind corev1.PodConditionType) string {
 	return strings.TrimSpace(string(found.Status) + " " + podstate.OneLine(found.Reason, found.Message))
 }
 
-// describeState is the kind of a state and its reason. What a container ends with is up to its program: it is told only whether that is a failure.
+// describeState returns the kind of a state and its reason. The exit code is up to the program, so only success or failure is included.
 func describeState(state *corev1.ContainerState) string {
 	switch {
 	case state.Waiting != nil:
@@ -169,7 +169,7 @@ func describeState(state *corev1.ContainerState) string {
 	}
 }
 
-// tracks are the two ways to read a recording, see testSimulation: one without the observed generation, one without resizes.
+// tracks returns the two ways to read a recording, see testSimulation: one without the observed generation, one without resizes.
 func (r *recording) tracks() [2]*recording {
 	var tracks [2]*recording
 	for i := range tracks {
@@ -184,8 +184,8 @@ func (r *recording) tracks() [2]*recording {
 	return tracks
 }
 
-// isAmong tells whether the start and each step are within those of others. A kubelet that has removed a dead container before it reads the
-// state of its pod shows no state before, now and then.
+// isAmong reports whether the start and each step are within those of others. Sometimes a kubelet has removed a dead container before it reads the
+// state of the pod. In that case it shows no previous state.
 func (r *recording) isAmong(others []*recording) bool {
 	for i, phase := range r.phases() {
 		isWithin := func(other *recording) bool {
@@ -199,7 +199,7 @@ func (r *recording) isAmong(others []*recording) bool {
 	return true
 }
 
-// withoutLast is the recording without the states before.
+// withoutLast returns the recording without the previous states.
 func (r *recording) withoutLast() *recording {
 	forgetful := &recording{}
 	for _, next := range r.readings {
@@ -209,7 +209,7 @@ func (r *recording) withoutLast() *recording {
 	return forgetful
 }
 
-// phases are the start and each step. A step begins with the reading with which the one before was done.
+// phases returns the start and each step. A step begins with the reading at which the previous one was complete.
 func (r *recording) phases() []*recording {
 	var phases []*recording
 	begin := 0
@@ -220,7 +220,7 @@ func (r *recording) phases() []*recording {
 	return phases
 }
 
-// isWithin tells whether on both tracks all readings are among those of another recording, in the same order, and the last one is the same.
+// isWithin reports whether on both tracks all readings are among those of another recording, in the same order, and the last one is the same.
 func (r *recording) isWithin(other *recording) bool {
 	tracks, others := r.tracks(), other.tracks()
 	for i, track := range tracks {
@@ -239,13 +239,13 @@ func (r *recording) isWithin(other *recording) bool {
 	return true
 }
 
-// without is what is on a track, and not on another.
+// without returns the readings of a track that another one lacks.
 func (r *recording) without(other *recording) *recording {
 	rest := func(next reading) bool { return slices.Contains(other.readings, next) }
 	return &recording{readings: slices.DeleteFunc(slices.Clone(r.readings), rest)}
 }
 
-// String has a line for every reading, with what is not as it was in the one before.
+// String returns a line for every reading, with the fields that differ from the previous reading.
 func (r *recording) String() string {
 	var lines strings.Builder
 	var before []string

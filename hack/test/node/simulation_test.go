@@ -19,9 +19,9 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// comparison is how long an operation is repeated until the real node has shown all that the simulated nodes show. Whether it does so is
-// a matter of luck, so that an operation is carried out once, and what is left then is told and no failure. After a change of
-// hack/cluster/stages.yaml, COMPARE_TIME=3m makes it a failure after that time, in which every operation was seen to be shown in full.
+// comparison returns how long to repeat an operation until the real node has shown everything that the simulated nodes show. Whether it does is a
+// matter of chance. By default an operation is carried out once, and a remaining difference is logged but is not a failure. After a change of
+// hack/cluster/stages.yaml, COMPARE_TIME=3m makes it a failure after that time, which was seen to be enough for every operation.
 func comparison(t *testing.T) (limit time.Duration, isStrict bool) {
 	text := os.Getenv("COMPARE_TIME")
 	if text == "" {
@@ -34,21 +34,21 @@ func comparison(t *testing.T) (limit time.Duration, isStrict bool) {
 	return limit, true
 }
 
-// Most tests run on simulated nodes. They are worth as much as hack/cluster/stages.yaml tells the truth about kubelets, so every operation
+// Most tests run on simulated nodes. Their value depends on how faithfully hack/cluster/stages.yaml describes kubelets. Therefore every operation
 // of the controller on pods is carried out on pods of both kinds of nodes, and what the controller reads of them is compared.
 //
-// A kubelet does not send every status: it sends the newest one as soon as it can. So a state of a few milliseconds may be missing on a
-// busy machine, and the time between two states says nothing. The simulation takes its time, and shows each of its steps. So
-//   - every time, all that the real node shows of a change has to be among what the simulated node shows, in the same order and up to the
+// A kubelet does not send every status: it sends the latest one as soon as it can. On a busy machine a state of a few milliseconds may be missing,
+// and the time between two states proves nothing. The simulation takes its time, and shows each of its steps. Therefore
+//   - every time, everything that the real node shows of a change has to be among what the simulated node shows, in the same order and up to the
 //     same last state: there is no state, and no order of states, with which the controller is never tested;
-//   - all that the simulated node shows has to be seen on the real one, too, if only in one of several tries (see comparison): the tests do
+//   - everything that the simulated node shows has to be seen on the real one, too, at least in one of several tries (see comparison): the tests do
 //     not rely on anything that never happens.
 //
-// Both are about whole states, not single fields: a new container in a pod that is ready is not the same as one in a pod that is not. There
-// is one exception. The conditions of resizes and the observed generation come from two parts of the kubelet, and either may be ahead
-// of the other: so there are two tracks, each with one of them and all the rest.
+// Both rules are about whole states, not single fields: a new container in a pod that is ready is not the same as one in a pod that is not. There
+// is one exception. The resize conditions and the observed generation come from two parts of the kubelet, and either may be ahead of the other.
+// Therefore there are two tracks, each with one of them and everything else.
 //
-// Where a kubelet may see two changes at once or one after the other, the simulation shows either, depending on the pod's name: hence
+// Where a kubelet may see two changes at once or one after the other, the simulation shows either, depending on the pod's name. Therefore there are
 // two simulated pods.
 func testSimulation(t *testing.T) {
 	t.Parallel()
@@ -57,12 +57,12 @@ func testSimulation(t *testing.T) {
 	}
 }
 
-// The same for a resize that the kubelet calls infeasible. That is not one beyond the node, which the API server refuses by itself, but one
-// of a pod in the class Guaranteed while the kubelet assigns processors to containers.
+// The same for a resize that the kubelet reports as infeasible. A resize beyond the node is not enough, because the API server refuses it. It takes
+// a pod in the class Guaranteed while the kubelet assigns CPUs to containers.
 func TestSimulationOfInfeasibleResize(t *testing.T) {
 	s := newSpaceAlone(t)
 	assignments := s.nodeFile("kubelet/cpu_manager_state")
-	forget := func() { _ = os.Remove(assignments) } // a kubelet does not start with those of another policy
+	forget := func() { _ = os.Remove(assignments) } // a kubelet does not start with the assignments of another policy
 	t.Cleanup(forget)
 	s.reconfigureKubelet("cgroupDriver: cgroupfs", "cgroupDriver: cgroupfs\ncpuManagerPolicy: static\nsystemReserved: {cpu: 100m}")
 	forget()
@@ -71,7 +71,7 @@ func TestSimulationOfInfeasibleResize(t *testing.T) {
 	}})
 }
 
-// compare repeats an operation until the real node has shown all that the simulated nodes show.
+// compare repeats an operation until the real node has shown everything that the simulated nodes show.
 func (s *space) compare(operation operation) {
 	s.T.Helper()
 	var unseen []*recording
@@ -108,10 +108,10 @@ func (s *space) compare(operation operation) {
 	tell("in %d tries (COMPARE_TIME makes it more) the real node did not show this:%v", try, unseen)
 }
 
-// place is where an operation is carried out.
+// place is a kind of node on which an operation is carried out.
 type place struct {
 	kind string
-	// tags are those of images that are named otherwise here.
+	// tags maps the tags of images that have another name here.
 	tags map[string]string
 }
 
@@ -120,8 +120,8 @@ var (
 	onSimulated = place{kind: "kwok"}
 )
 
-// perform carries the operation out on a pod of the real node and on two of simulated nodes, at the same time, and returns what was read
-// of them.
+// perform carries out the operation on one pod of the real node and on two pods of simulated nodes, concurrently, and returns what was read of
+// them.
 func (s *space) perform(operation operation, try int) (*recording, []*recording, error) {
 	ctx, cancel := context.WithTimeout(s.T.Context(), harness.Patience)
 	defer cancel()
@@ -136,7 +136,7 @@ func (s *space) perform(operation operation, try int) (*recording, []*recording,
 	return recordings[0], recordings[1:], errors.Join(failures[:]...)
 }
 
-// actor carries out an operation on one pod and records what comes of it.
+// actor carries out an operation on one pod and records the results.
 type actor struct {
 	place
 	*recording
@@ -159,7 +159,7 @@ func (a *actor) perform(operation operation) error {
 	if err != nil {
 		return err
 	}
-	// The next try needs its room; a failure is looked into with the recording.
+	// The next try needs the room. The recording is enough to investigate a failure.
 	defer func() { _ = pods.Delete(context.Background(), a.name, metav1.DeleteOptions{}) }()
 	starts := operation.starts
 	if starts == nil {
@@ -179,7 +179,8 @@ func (a *actor) perform(operation operation) error {
 	return nil
 }
 
-// follow records until the reading is as it should be; what was before the last write does not count. Nil is for a write to something else.
+// follow records until the reading satisfies a condition. Readings before the last write do not count; written is nil if the write was to another
+// object.
 func (a *actor) follow(events watch.Interface, written *corev1.Pod, until func(reading) bool) error {
 	for {
 		select {
@@ -206,7 +207,7 @@ func (a *actor) follow(events watch.Interface, written *corev1.Pod, until func(r
 	}
 }
 
-// pod is the plain pod: one container of the web server without a probe, which ends with a code other than 0 when it is told to end.
+// pod returns the plain pod: one container of the web server without a probe, which exits with a code other than 0 when it is told to end.
 func (a *actor) pod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: a.name, Annotations: map[string]string{}},
@@ -220,7 +221,7 @@ func (a *actor) pod() *corev1.Pod {
 	}
 }
 
-// image is the name of the image with a tag, as it is called here.
+// image returns the name of the image with a tag on this kind of node.
 func (a *actor) image(tag string) string {
 	if other, found := a.tags[tag]; found {
 		tag = other

@@ -16,26 +16,25 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// space is a test's namespace, with a PodManager of the name web.
+// space is a test's namespace, with a PodManager named web.
 type space struct {
 	*harness.Space
 }
 
-// newSpace makes a namespace for a test that runs beside others.
+// newSpace creates a namespace for a test that runs in parallel with others.
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	t.Parallel()
 	return newSpaceAlone(t)
 }
 
-// newSpaceAlone makes a namespace for a test that runs alone, before all that run beside others: it does something to the whole node, or
-// to the controller.
+// newSpaceAlone creates a namespace for a test that runs alone, before all parallel tests, because it affects the whole node or the controller.
 func newSpaceAlone(t *testing.T) *space {
 	t.Helper()
 	return &space{harness.NewSpace(t, shared.cluster)}
 }
 
-// in is the same namespace for a part of a test.
+// in returns the same namespace for a part of a test.
 func (s *space) in(t *testing.T) *space { return &space{s.With(t)} }
 
 // apply applies the PodManager.
@@ -49,7 +48,7 @@ func (s *space) manager() *v1.PodManager {
 	return s.Manager("web")
 }
 
-// awaitReady waits until the PodManager is Ready, and tells how long that took.
+// awaitReady waits until the PodManager is Ready, and returns how long that took.
 func (s *space) awaitReady(replicas int) time.Duration {
 	s.T.Helper()
 	began := time.Now()
@@ -76,23 +75,23 @@ func (s *space) awaitReason(kind, reason string) string {
 	return message
 }
 
-// pods are those that are not terminating, by name.
+// pods returns the pods that are not terminating, by name.
 func (s *space) pods() []corev1.Pod {
 	s.T.Helper()
 	return slices.DeleteFunc(s.AllPods(), func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
 }
 
-// answer is what the web server in a pod says of itself.
+// answer is what the web server in a pod reports.
 type answer struct {
 	Version, CPU, Memory string
 	Env                  map[string]string
 }
 
-// ask asks the web server of a pod on a port.
+// ask sends a request to the web server of a pod on a port.
 func (s *space) ask(pod *corev1.Pod, port int) answer {
 	s.T.Helper()
 	var said answer
-	// The addresses of pods on simulated nodes are made up: somebody else may have them.
+	// The addresses of pods on simulated nodes are made up, and may belong to another machine.
 	if pod.Spec.NodeName != realNode {
 		s.T.Fatalf("%s is on %q, which is no real node", pod.Name, pod.Spec.NodeName)
 	}
@@ -108,7 +107,7 @@ func (s *space) ask(pod *corev1.Pod, port int) answer {
 	return said
 }
 
-// stayed checks that the pods are those of before, at their addresses, and how often each container was restarted.
+// stayed checks that the pods are the same as before, at the same addresses, and how often each container was restarted.
 func (s *space) stayed(before, after []corev1.Pod, restarts ...int32) {
 	s.T.Helper()
 	if len(before) != len(after) {

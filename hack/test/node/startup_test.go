@@ -10,17 +10,18 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// started is a container with a startup probe, which fails with the image dead. The kubelet kills it after so many tries, 2 s each.
+// started returns a container with a startup probe, which fails with the image dead. The kubelet kills the container after this many tries of 2 s
+// each.
 func started(tag string, tries int) string {
 	return web(tag, fmt.Sprintf(", startupProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 2, timeoutSeconds: 30, failureThreshold: %d}", tries))
 }
 
-// A container that is killed because its startup probe fails is a failure: the rollout halts there, and the next revision mends it. In
-// place, the kubelet says that the container is ready until its probe is due: the next pod must not be updated on its word.
+// A container that is killed because its startup probe fails is a failure: the rollout halts, and the next revision fixes it. In place, the kubelet
+// reports the container as ready until its probe is due. The next pod must not be updated because of that report.
 func TestStartupProbeKills(t *testing.T) {
 	t.Parallel()
 	const tries = 2 // the first may be too early on a slow machine
-	// A kubelet without CPU probes late: TestNeverStarted shows that minReadySeconds is not what keeps the next pod.
+	// A kubelet without CPU time probes late. TestNeverStarted shows that it is not minReadySeconds that holds back the next pod.
 	halt := policy(v1.HaltOnFailure) + ", minReadySeconds: 5"
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestStartupProbeKills(t *testing.T) {
 	}
 }
 
-// A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and says for what.
+// A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and reports what it waits for.
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	for way, limits := range ways {
@@ -67,13 +68,13 @@ func TestNeverStarted(t *testing.T) {
 	}
 }
 
-// prepared is a spec with an init container.
+// prepared returns a spec with an init container.
 func prepared(tag, spec string) string {
 	return strings.Replace(spec, "containers: [", fmt.Sprintf("initContainers: [{name: prepare, image: 'local/web:%s'}], containers: [", tag), 1)
 }
 
-// An init container that fails is told by its name. It cannot be changed in place, so that one pod was replaced; the other is left alone,
-// and the next revision mends it.
+// A failing init container is reported by its name. It cannot be changed in place, so one pod is replaced. The other one is left alone, and the
+// next revision fixes the failure.
 func TestInitContainerFails(t *testing.T) {
 	s := newSpace(t)
 	s.apply(prepared("done", spec(2, inPlaceIfPossible, policy(v1.HaltOnFailure), web("1", ""))))

@@ -18,15 +18,15 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// departure is how a pod went: how long after its deletion its container ended, and with which exit code. Both times are of this machine's
-// clock, in whole seconds, and do not depend on when the test learns of them.
+// departure is how a pod ended: how long after its deletion its container ended, and with which exit code. Both times are from this machine's
+// clock, in whole seconds, and do not depend on when the test sees them.
 type departure struct {
 	pod      string
 	took     time.Duration
 	exitCode int32
 }
 
-// departures tells of pods that go. No pod may come meanwhile.
+// departures returns a channel with the departures of pods. No pod may be created in the meantime.
 func (s *space) departures() <-chan departure {
 	s.T.Helper()
 	pods := shared.kube.CoreV1().Pods(s.Name)
@@ -50,7 +50,7 @@ func (s *space) departures() <-chan departure {
 			case event.Type == watch.Deleted:
 				gone <- departed(pod, asked[pod.Name])
 			case pod.DeletionTimestamp != nil && asked[pod.Name].IsZero():
-				// The kubelet's last request sets it anew, with a grace period of 0.
+				// The kubelet's last request sets the timestamp again, with a grace period of 0.
 				asked[pod.Name] = pod.DeletionTimestamp.Add(-time.Duration(*pod.DeletionGracePeriodSeconds) * time.Second)
 			}
 		}
@@ -58,7 +58,7 @@ func (s *space) departures() <-chan departure {
 	return gone
 }
 
-// departed returns how a pod went after it was deleted; the exit code is -1 if the kubelet has not reported it.
+// departed returns how a pod ended after it was deleted. The exit code is -1 if the kubelet has not reported it.
 func departed(pod *corev1.Pod, asked time.Time) departure {
 	for _, status := range pod.Status.ContainerStatuses {
 		if ended := status.State.Terminated; ended != nil {
@@ -68,7 +68,7 @@ func departed(pod *corev1.Pod, asked time.Time) departure {
 	return departure{pod.Name, 0, -1}
 }
 
-// release lets the one pod go that is terminating, and serves as long as it does.
+// release lets the one terminating pod end, which serves until then.
 func (s *space) release() {
 	s.T.Helper()
 	list, err := shared.kube.CoreV1().Pods(s.Name).List(s.T.Context(), metav1.ListOptions{})
@@ -82,13 +82,13 @@ func (s *space) release() {
 	s.tell(&going[0], "/release")
 }
 
-// goes is what becomes of a pod that is deleted: how long its container has at least, and the exit code.
+// goes is what is expected of a deleted pod: how long its container runs at least, and the exit code.
 type goes struct {
 	atLeast  time.Duration
 	exitCode int32
 }
 
-// went waits until a pod is gone, and checks how. The times are rounded down, so that there may be a second less between them.
+// went waits until a pod is gone, and checks how it ended. The times are rounded down, so the difference may be a second too small.
 func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	s.T.Helper()
 	select {
@@ -104,8 +104,8 @@ func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	return ""
 }
 
-// A pod that is scaled away has the time that its template gives it, for its hook and its goodbye: here until it is released, or killed. It
-// is counted until it is gone, and nothing takes its place.
+// A pod that is scaled away has the grace period of its template for its hook and its shutdown: here until it is released, or killed. It is counted
+// until it is gone, and is not replaced.
 func TestScaleDownWaits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -142,7 +142,7 @@ func TestScaleDownWaits(t *testing.T) {
 	}
 }
 
-// awaitTerminating waits until one pod is wanted and Ready, and so many more are counted as terminating.
+// awaitTerminating waits until one pod is wanted and Ready, and this many more are counted as terminating.
 func (s *space) awaitTerminating(count int32) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("%d terminating pods to be counted", count), func() (any, bool) {

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// tell asks the web server of a pod to do something, once. It may end before it can answer.
+// tell sends a command to the web server of a pod, once. The server may end before it can answer.
 func (s *space) tell(pod *corev1.Pod, what string) {
 	s.T.Helper()
 	if pod.Spec.NodeName != realNode {
@@ -23,7 +23,7 @@ func (s *space) tell(pod *corev1.Pod, what string) {
 	}
 }
 
-// A pod whose readiness fails is told, and not replaced; when it is ready again, all is well.
+// A pod whose readiness probe fails is reported, but not replaced. When it is ready again, the PodManager is Ready again.
 func TestUnready(t *testing.T) {
 	s := newSpace(t)
 	s.apply(spec(2, inPlace, "", web("1", "")))
@@ -39,16 +39,16 @@ func TestUnready(t *testing.T) {
 	s.stayed(before, s.pods(), 0)
 }
 
-// A container that ends is restarted by the kubelet; the PodManager leaves the pod alone and is Ready again.
+// The kubelet restarts a container that ends. The controller leaves the pod alone, and the PodManager is Ready again.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
-	// On a slow machine a server may not listen for a while, or answer late, and must not be taken for dead.
+	// On a slow machine a server may start to listen or answer late, and must not be considered dead.
 	const livez = "httpGet: {path: /livez, port: 8080}, periodSeconds: 1, timeoutSeconds: 30"
 	liveness := ", startupProbe: {" + livez + ", failureThreshold: 60}, livenessProbe: {" + livez + ", failureThreshold: 1}"
 	limits := ", resources: {limits: {memory: 64Mi}}"
 	tests := map[string]struct{ more, do, reason string }{
 		"crash":            {"", "/crash", "Error"},
-		"liveness":         {liveness, "/dead", "Completed"}, // it obeys the signal, and ends with 0
+		"liveness":         {liveness, "/dead", "Completed"}, // it obeys the signal, and exits with 0
 		"more than memory": {limits, "/eat?mib=200", "OOMKilled"},
 	}
 	for name, test := range tests {
@@ -71,7 +71,7 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// A revision that never becomes ready stops at the first pod, and is mended by the next one.
+// A revision that never becomes ready stops at the first pod, and the next revision fixes it.
 func TestNeverReady(t *testing.T) {
 	t.Parallel()
 	for way, limits := range ways {

@@ -15,11 +15,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// withoutWebhooks removes what the component artifacts/webhook has added, but for the version v1alpha1 of the CRD.
+// withoutWebhooks removes what the component artifacts/webhook has added, except for the version v1alpha1 of the CRD.
 var withoutWebhooks = []string{"bash", "-c", "kubectl delete --ignore-not-found -f artifacts/webhook/configuration.yaml -f artifacts/webhook/service.yaml " +
 	"-f artifacts/webhook/rbac.yaml && kubectl delete --ignore-not-found --namespace " + systemSpace + " secret podmanager-webhook"}
 
-// applyWithWebhooks is apply with the component artifacts/webhook, in a kustomization that a user would write.
+// applyWithWebhooks is apply with the component artifacts/webhook, in a kustomization as a user would write it.
 func (d *deployment) applyWithWebhooks(image image) {
 	d.T.Helper()
 	folder := d.T.TempDir()
@@ -41,7 +41,7 @@ func (d *deployment) applyWithWebhooks(image image) {
 	}
 }
 
-// isAsked checks that API servers reach the webhooks through their Service, and what users see of them; also when a replica dies.
+// isAsked checks that API servers reach the webhooks through their Service, and what users see of them, also when a replica dies.
 func (d *deployment) isAsked() {
 	d.T.Helper()
 	s := newSpaceAlone(d.T)
@@ -55,7 +55,7 @@ func (d *deployment) isAsked() {
 	began := time.Now()
 	const applies = 10
 	for i := range applies {
-		// On the server's side: here kubectl would first read the schemas, which the API server makes anew for a CRD that has changed.
+		// Server-side: otherwise kubectl would first read the schemas, which the API server rebuilds after a change of the CRD.
 		none := fmt.Sprintf("apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: none}\nspec: {replicas: 0, image: 'local/web:%d'}\n", i)
 		if out, err := s.kubectl(none, "apply", "--server-side", "-f", "-"); err != nil {
 			s.T.Errorf("apply %d after the kill: %v\n%s", i, err, out)
@@ -70,7 +70,7 @@ func (d *deployment) isAsked() {
 	d.T.Logf("refused %v after the update of the Deployment, and again %v after the last apply", refused, again)
 }
 
-// awaitAccount waits for the namespace's ServiceAccount, without which no pod is taken.
+// awaitAccount waits for the namespace's ServiceAccount, without which no pod is admitted.
 func (s *space) awaitAccount() {
 	s.T.Helper()
 	s.Await("the ServiceAccount default", func() (any, bool) {
@@ -82,7 +82,7 @@ func (s *space) awaitAccount() {
 	})
 }
 
-// kubectl runs kubectl, and returns what it prints.
+// kubectl runs kubectl, and returns its output.
 func (s *space) kubectl(input string, arguments ...string) (string, error) {
 	command := exec.CommandContext(s.T.Context(), "kubectl", append([]string{"--namespace", s.Name}, arguments...)...)
 	command.Stdin = strings.NewReader(input)
@@ -92,12 +92,12 @@ func (s *space) kubectl(input string, arguments ...string) (string, error) {
 
 const alpha = "podmanagers.v1alpha1.apps.mycompany.com"
 
-// manifest is a PodManager web in a version of the API.
+// manifest returns a PodManager named web in a version of the API.
 func manifest(version, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: web}\nspec: %s\n", version, spec)
 }
 
-// refuses waits until a template that no API server takes is refused, in the API server's words and with the path in the spec.
+// refuses waits until an invalid template is refused, with the API server's message and the path in the spec.
 func (s *space) refuses(what string) time.Duration {
 	s.T.Helper()
 	bad := manifest("v1", "{template: {spec: {containers: [{name: a, image: a, ports: [{containerPort: 70000}]}]}}}")
@@ -110,7 +110,7 @@ func (s *space) refuses(what string) time.Duration {
 	return time.Since(began)
 }
 
-// warns checks that kubectl prints what the API server remarks about the pod.
+// warns checks that kubectl prints the API server's warnings about the pod.
 func (s *space) warns() {
 	s.T.Helper()
 	odd := manifest("v1", "{template: {spec: {nodeSelector: {beta.kubernetes.io/os: linux}, containers: [{name: a, image: a}]}}}")
@@ -121,7 +121,7 @@ func (s *space) warns() {
 	}
 }
 
-// convertsBothWays applies an object of v1alpha1. Its pods run, and both versions tell of them.
+// convertsBothWays applies an object of v1alpha1. Its pods run, and both versions show them.
 func (s *space) convertsBothWays() {
 	s.T.Helper()
 	const want = "Warning: apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, " +
@@ -148,13 +148,13 @@ func (s *space) convertsBothWays() {
 	}
 }
 
-// mostAsked is the replica that has answered most calls about PodManagers: API servers keep their connection to it.
+// mostAsked returns the replica that has answered the most calls about PodManagers. API servers keep their connections to it.
 func (d *deployment) mostAsked() (found corev1.Pod) {
 	d.T.Helper()
 	most := 0.0
 	for _, pod := range d.everyPod() {
 		body, _ := d.metrics(&pod, d.token())
-		// A replica that was never asked has no such metric.
+		// A replica that was never called does not have this metric.
 		if calls, err := valueOf(body, `podmanager_webhook_requests_total{code="200",path="/validate"}`); err == nil && calls > most {
 			most, found = calls, pod
 		}

@@ -17,17 +17,17 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// sighting is something that became visible at the API server.
+// sighting is a state that the API server has shown.
 type sighting struct {
-	// at is when the API server wrote it, by its own clock and in whole seconds, rounded down: it does not matter when the witness got it.
+	// at is when the API server wrote it, by its own clock, truncated to seconds. It does not depend on when the witness got it.
 	at time.Time
-	// address is that of a pod; ready is what the pod, or its endpoint in the Service, says; image and container are what runs in it.
+	// address is the pod's address. ready is what the pod, or its endpoint in the Service, reports. image and container are what runs in it.
 	address, image, container string
 	ready                     bool
 	isEndpoint                bool
 }
 
-// witness notes what happens to the pods and to the endpoints of the namespace, in the order of its coming.
+// witness records what happens to the pods and the endpoints of the namespace, in the order of arrival.
 type witness struct {
 	s    *space
 	lock sync.Mutex
@@ -73,7 +73,7 @@ func (w *witness) note(events watch.Interface) {
 
 func isTrue(value *bool) bool { return value != nil && *value }
 
-// writtenAt is when an object was last written.
+// writtenAt returns when an object was last written.
 func writtenAt(object metav1.Object) (latest time.Time) {
 	for _, entry := range object.GetManagedFields() {
 		if entry.Time != nil && entry.Time.After(latest) {
@@ -83,9 +83,9 @@ func writtenAt(object metav1.Object) (latest time.Time) {
 	return latest
 }
 
-// leftBefore checks the order for a pod: not ready, out of the Service, another image, another container, in the Service; and that the
-// grace period lies between the first and the third. The endpoint may leave a moment later than the pod is not ready any more: that is up to
-// the controller of EndpointSlices, and part of what the grace period is for.
+// leftBefore checks the order for a pod: not ready, out of the Service, another image, another container, in the Service. It also checks that the
+// grace period lies between the first and the third. The endpoint may leave a moment after the pod has become unready: that is up to the
+// EndpointSlice controller, and part of what the grace period is for.
 func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 	w.s.T.Helper()
 	unready := w.first(pod, func(seen sighting) bool { return !seen.isEndpoint && !seen.ready })
@@ -105,7 +105,7 @@ func (w *witness) leftBefore(pod *corev1.Pod, grace int) {
 	}
 }
 
-// first is when the first of the sightings of a pod or its endpoint was written; zero if there is none.
+// first returns when the first matching sighting of a pod or its endpoint was written; zero if there is none.
 func (w *witness) first(pod *corev1.Pod, is func(sighting) bool) time.Time {
 	w.lock.Lock()
 	defer w.lock.Unlock()
@@ -117,7 +117,7 @@ func (w *witness) first(pod *corev1.Pod, is func(sighting) bool) time.Time {
 	return time.Time{}
 }
 
-// awaitEndpoints waits until the Service has so many endpoints that are ready.
+// awaitEndpoints waits until the Service has this many ready endpoints.
 func (s *space) awaitEndpoints(count int) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("%d endpoints", count), func() (any, bool) {

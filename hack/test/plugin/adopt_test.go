@@ -17,14 +17,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// pod is what must not change when a pod is handed over.
+// pod is the part of a pod that must not change when the pod is handed over.
 type pod struct {
 	name, uid, node string
 	restarts        int32
 	containers      string
 }
 
-// pods are those that are not terminating, by name, and who controls them.
+// pods returns the pods that are not terminating, by name, and their controllers.
 func (s *space) pods() (pods []pod, owners []string) {
 	s.T.Helper()
 	for _, item := range s.AllPods() {
@@ -44,7 +44,7 @@ func (s *space) pods() (pods []pod, owners []string) {
 	return pods, owners
 }
 
-// tryScript runs a script as its reader would.
+// tryScript runs a script as the user would.
 func (s *space) tryScript(script string) (string, error) {
 	s.T.Helper()
 	file := filepath.Join(s.T.TempDir(), "handover.sh")
@@ -64,7 +64,7 @@ func (s *space) runScript(script string) {
 	}
 }
 
-// awaitPods waits until the pods of a workload are ready, and tells what they are.
+// awaitPods waits until the pods of a workload are ready, and returns them.
 func (s *space) awaitPods(kind string, count int) []pod {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("%d ready pods", count), func() (any, bool) {
@@ -75,7 +75,7 @@ func (s *space) awaitPods(kind string, count int) []pod {
 	return pods
 }
 
-// stayed checks that the pods are those of before, and are owned by the PodManager alone, which is Ready.
+// stayed checks that the pods are the same as before, that only the PodManager owns them, and that it is Ready.
 func (s *space) stayed(before []pod) *v1.PodManager {
 	s.T.Helper()
 	after, owners := s.pods()
@@ -92,7 +92,7 @@ func (s *space) stayed(before []pod) *v1.PodManager {
 	return manager
 }
 
-// A Deployment of 3 ends with the same 3 pods, owned by a PodManager, and nothing of it is left. What it was can be had back.
+// A Deployment of 3 ends as the same 3 pods, owned by a PodManager, and leaves nothing else behind.
 func TestAdoptDeployment(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(workloads["Deployment"])
@@ -114,7 +114,7 @@ func TestAdoptDeployment(t *testing.T) {
 	s.runScript(script) // it can be run again
 	s.stayed(before)
 
-	// They are pods of the revision: nothing is done to them when the PodManager scales, and a changed image reaches all.
+	// They are pods of the revision: scaling does not affect them, and an image change reaches all of them.
 	s.pm("scale", "web", "--replicas", "4")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	after, _ := s.pods()
@@ -129,7 +129,7 @@ func TestAdoptDeployment(t *testing.T) {
 	})
 }
 
-// The way back: a Deployment finds its pods again.
+// The way back: a Deployment adopts its pods again.
 func TestAdoptAndReturn(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(workloads["Deployment"])
@@ -152,7 +152,7 @@ func TestAdoptAndReturn(t *testing.T) {
 	}
 }
 
-// The pods of other kinds are handed over, too. Those of a StatefulSet have the names that a PodManager gives.
+// The pods of other kinds are handed over as well. Pods of a StatefulSet already have the names that a PodManager assigns.
 func TestAdoptOtherKinds(t *testing.T) {
 	t.Parallel()
 	for kind, replicas := range map[string]int{"ReplicaSet": 2, "StatefulSet": 2} {
@@ -184,7 +184,7 @@ func TestAdoptOtherKinds(t *testing.T) {
 	}
 }
 
-// A script does nothing once things have changed: another number of pods, another object of the same name.
+// A script does nothing if the object has changed since it was written.
 func TestAdoptRefusesWhatHasChanged(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(workloads["Deployment, recreated"])
@@ -208,7 +208,7 @@ func TestAdoptRefusesWhatHasChanged(t *testing.T) {
 	}
 }
 
-// A PodManager that is paused from the start waits for the pods that are yet to be handed over, however long that takes.
+// A PodManager that is paused from the start waits for the pods that have yet to be handed over, however long that takes.
 func TestAdoptOneByOne(t *testing.T) {
 	s := newSpace(t)
 	names := []string{"a", "b", "c"}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// finding is the line of a check: its result, and what it says.
+// finding returns the line of a check: its result and its message.
 func (s *space) finding(name string, arguments ...string) string {
 	s.T.Helper()
 	got := s.try(append([]string{"check"}, arguments...)...)
@@ -21,7 +21,7 @@ func (s *space) finding(name string, arguments ...string) string {
 	return got.String()
 }
 
-// wants checks that a text has words.
+// wants checks that got contains want.
 func (s *space) wants(what, got, want string) {
 	s.T.Helper()
 	if !strings.Contains(got, want) {
@@ -43,7 +43,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Who leads, and since when: a controller that takes the Lease, and gives it back.
+// check reports the leader and since when it leads: a controller acquires the Lease and releases it.
 func TestCheckLeader(t *testing.T) {
 	s := newSpace(t)
 	s.Kubectl("create", "role", "leader", "--verb=create,get,update", "--resource=leases.coordination.k8s.io")
@@ -71,7 +71,7 @@ func TestCheckLeader(t *testing.T) {
 	}
 	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning nobody holds the Lease")
 
-	// One that died without a word.
+	// A leader that died without releasing the Lease.
 	s.Kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
 		`{"spec":{"holderIdentity":"dead","renewTime":"2026-01-01T00:00:00.000000Z","acquireTime":"2026-01-01T00:00:00.000000Z"}}`)
 	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.Name), "Leader failure dead holds the Lease")
@@ -80,7 +80,7 @@ func TestCheckLeader(t *testing.T) {
 	}
 }
 
-// Replicas that share the work: who holds how many shards, and a shard that nobody holds.
+// If replicas share the work, check reports how many shards each replica holds, and a shard without a holder.
 func TestCheckShards(t *testing.T) {
 	s := newSpace(t)
 	s.Kubectl("create", "role", "shards", "--verb=create,get,list,watch,update,delete", "--resource=leases.coordination.k8s.io")
@@ -97,12 +97,12 @@ func TestCheckShards(t *testing.T) {
 		return got, got == "Shards ok 5 shards on 2 replicas: 2, 3"
 	})
 	s.wants("a group", s.finding("Leader", "--controller-namespace", s.Name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
-	// A Lease of somebody who is gone.
+	// The Lease of a replica that is gone.
 	s.Kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
 	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
 }
 
-// Whether the flags of a controller cover an object, as its Deployment tells.
+// check reads the flags of a controller from its Deployment and reports whether they cover an object.
 func TestCheckCoverage(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 0, image: 'app:1'}") // its label is team=a
@@ -136,7 +136,7 @@ spec:
 	}
 }
 
-// The rights that are missing, and what they are for.
+// check reports missing permissions, and what they are needed for.
 func TestCheckRights(t *testing.T) {
 	admin := newSpace(t)
 	s := admin.user("viewer", "podmanager-view")
@@ -154,11 +154,11 @@ func TestCheckRights(t *testing.T) {
 	}
 }
 
-// A cluster without one of the rules, and what to do.
+// If one of the rules is missing in the cluster, check reports it and what to do.
 func TestCheckPolicy(t *testing.T) {
 	s := newSpace(t)
 	without, _ := s.withMiddle(func(path string, body []byte) []byte {
-		if strings.HasSuffix(path, "/validatingadmissionpolicies") { // other words of the same length, for protobuf
+		if strings.HasSuffix(path, "/validatingadmissionpolicies") { // a replacement of the same length, for protobuf
 			return bytes.ReplaceAll(body, []byte("podmanager-pod-rights"), []byte("podmanager-pod-others"))
 		}
 		return body
@@ -171,7 +171,7 @@ func TestCheckPolicy(t *testing.T) {
 	}
 }
 
-// A cluster without the CRD, or with that of another version. The answers are those of the real API server, but for what is missing there.
+// The CRD is missing, or of another version. The responses come from the real API server, except for the missing parts.
 func TestCheckCRD(t *testing.T) {
 	s := newSpace(t)
 	const group, schema = "/apis/apps.mycompany.com/v1", "/openapi/v3/apis/apps.mycompany.com/v1"

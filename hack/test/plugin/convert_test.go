@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// podTemplate is what all workloads of these tests run.
+// podTemplate is the template of all workloads in these tests.
 const podTemplate = `
   selector: {matchLabels: {app: web}}
   template:
@@ -18,7 +18,7 @@ const podTemplate = `
       volumes: [{name: scratch, emptyDir: {}}]
 `
 
-// workloads are manifests with all that a kind can say.
+// workloads are manifests that use many fields of their kinds.
 var workloads = map[string]string{
 	"Deployment": `
 apiVersion: apps/v1
@@ -57,7 +57,7 @@ spec:
   updateStrategy: {type: InPlaceIfPossible, partition: 20%, maxSurge: 10%, inPlaceUpdateStrategy: {gracePeriodSeconds: 5}}` + podTemplate,
 }
 
-// dryRun lets the API server judge a manifest, unknown fields included.
+// dryRun makes the API server validate a manifest, including unknown fields.
 func (s *space) dryRun(what, manifest string) {
 	s.T.Helper()
 	if out, err := shared.cluster.KubectlWith(s.T.Context(), manifest, "apply", "--namespace", s.Name, "--dry-run=server", "--validate=strict", "-f", "-"); err != nil {
@@ -65,7 +65,7 @@ func (s *space) dryRun(what, manifest string) {
 	}
 }
 
-// What comes out of a file is valid, for the API server, too.
+// The API server accepts manifests that were converted from files.
 func TestConvertFiles(t *testing.T) {
 	s := newSpace(t)
 	var all []string
@@ -99,7 +99,7 @@ func TestConvertFiles(t *testing.T) {
 	s.refused(1, "no such file", "convert", "-f", "/does/not/exist")
 }
 
-// Live objects are found under all their names, with what scales them and protects their pods.
+// Live objects are found under all their names, with the autoscalers and disruption budgets that refer to them.
 func TestConvertLive(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(workloads["Deployment"])
@@ -128,7 +128,7 @@ func TestConvertLive(t *testing.T) {
 	s.refused(1, "--adopt prints a script", "convert", "deployment/web", "--adopt", "-o", "yaml")
 }
 
-// A CloneSet is converted where OpenKruise's CRD is there; its controller need not run.
+// A CloneSet is converted if OpenKruise's CRD is installed. Its controller need not run.
 func TestConvertLiveCloneSet(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(cloneSets)
@@ -146,7 +146,7 @@ func TestConvertLiveCloneSet(t *testing.T) {
 	s.refused(1, "CloneSet web: its controller has not seen its present spec yet", "convert", "clonesets.apps.kruise.io/web", "--adopt")
 }
 
-// cloneSets is as much of OpenKruise's CRD as is needed.
+// cloneSets is the part of OpenKruise's CRD that the test needs.
 const cloneSets = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Every exit code of status, in one life: 0 done, 4 held by a partition and by a pause, 3 failed, 124 out of time, 1 gone.
+// Every exit code of status, on one object: 0 done, 4 held by a partition and by a pause, 3 failed, 124 timed out, 1 not found.
 func TestExitCodes(t *testing.T) {
 	s := newSpace(t)
 	const limits = "updateStrategy: {rollingUpdate: {maxUnavailable: 1, maxSurge: 0, partition: 1}}"
 	s.apply("web", "{replicas: 2, image: 'app:1', "+limits+", failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}}")
-	s.pm("status", "web", "--timeout", "1m") // a first revision has no other that the partition could keep
+	s.pm("status", "web", "--timeout", "1m") // for a first revision, there is no other that the partition could keep
 	s.pm("set", "image", "web", "app=app:2")
 	s.refused(4, "the rollout of web is held", "status", "web", "--timeout", "1m")
 	s.pm("status", "web", "--timeout", "1m", "--held-ok")
@@ -56,14 +56,14 @@ Next
 	}
 
 	s.pm("set", "image", "web", "app=app:never-ready")
-	for _, timeout := range []string{"1ns", "1s"} { // before the first answer, and after it
+	for _, timeout := range []string{"1ns", "1s"} { // before the first response, and after it
 		s.refused(124, "the time of --timeout is over", "get", "web", "-w", "--until-ready", "--timeout", timeout)
 		s.refused(124, "the time of --timeout is over", "status", "web", "--timeout", timeout)
 	}
 	s.refused(1, "there is no PodManager nope", "status", "nope")
 }
 
-// What is deleted while one looks at it is no success.
+// If the PodManager is deleted during status, that is not a success.
 func TestStatusOfWhatIsDeleted(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:never-ready'}")
@@ -81,7 +81,7 @@ func TestStatusOfWhatIsDeleted(t *testing.T) {
 	}
 }
 
-// A rollout that is halted says why, with the evidence, and what to type; undo leaves it.
+// why explains a halted rollout, with evidence and the next command. undo leaves the failed revision.
 func TestWhyAndUndoOfAHaltedRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'app:1', updateStrategy: {rollingUpdate: {maxUnavailable: 1, maxSurge: 0}}, "+hasty+"}")

@@ -13,11 +13,11 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// shared is what all tests use.
+// shared holds what all tests use.
 var shared struct {
 	cluster    *lab.Cluster
 	controller *lab.Process
-	// plugins is a folder with kubectl-podmanager, kubectl-pm and their completion.
+	// plugins is a folder with kubectl-podmanager, kubectl-pm and their completion scripts.
 	plugins string
 }
 
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(harness.Run(m, "e2e-plugin", setUp, func(bool) error { return shared.controller.Stop() }))
 }
 
-// setUp lays the plugin out as make plugin does, and starts the controller.
+// setUp installs the plugin as make plugin does, and starts the controller.
 func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	shared.cluster, shared.plugins = cluster, filepath.Join(cluster.Folder, "bin")
 	if err := os.Mkdir(shared.plugins, 0o755); err != nil {

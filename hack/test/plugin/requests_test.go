@@ -25,16 +25,16 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// middle is a server between the plugin and the API server. It counts requests, and may change what the API server answers.
+// middle is a proxy between the plugin and the API server. It records requests, and can change responses.
 type middle struct {
-	// change, if it is not nil, returns another answer for a path.
+	// change, if not nil, returns another response for a path.
 	change func(path string, body []byte) []byte
 
 	mu       sync.Mutex
 	requests []string
 }
 
-// withMiddle is the space with such a server in between. The server has the administrator's credentials.
+// withMiddle returns the space with such a proxy in between. The proxy has the administrator's credentials.
 func (s *space) withMiddle(change func(path string, body []byte) []byte) (*space, *middle) {
 	s.T.Helper()
 	m := &middle{change: change}
@@ -53,7 +53,7 @@ func (s *space) withMiddle(change func(path string, body []byte) []byte) (*space
 			defer m.mu.Unlock()
 			m.requests = append(m.requests, r.In.Method+" "+r.In.URL.Path)
 			r.SetURL(target)
-			r.Out.Header.Del("Accept-Encoding") // so that the answer can be read
+			r.Out.Header.Del("Accept-Encoding") // so that the response can be read
 		},
 		ModifyResponse: m.answered,
 	})
@@ -87,7 +87,7 @@ func (m *middle) answered(response *http.Response) error {
 	return nil
 }
 
-// take are the requests since it was last called.
+// take returns the requests since the last call.
 func (m *middle) take() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *middle) take() []string {
 	return taken
 }
 
-// A list of all is one request, however many there are, and no verb asks the API server what it has unless it has to.
+// A list of all PodManagers is one request, however many there are, and verbs do not use discovery unless they need it.
 func TestRequests(t *testing.T) {
 	s := newSpace(t)
 	const many, lanes = 200, 8

@@ -18,14 +18,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
 
-// templateOf is a template whose pods are all on one node: where the scheduler puts pods decides which of them goes first.
+// templateOf returns a template whose pods are all on one node: the placement of pods decides which one is deleted first.
 func templateOf(image string) string {
 	return "template: {spec: {nodeName: simulated-node-0, containers: [{name: app, image: '" + image + "'}]}}"
 }
 
-// Simulations agree with what happens then: the same is done to the same pods in the same order, as few are available at the least, as many exist
-// at the most, and it ends the same way. Specs leave no choice: one pod at a time, and no new pod before the old one is gone, since the names of new pods
-// depend on that.
+// A simulation agrees with what happens afterwards: the same actions on the same pods in the same order, the same minimum of available pods, the
+// same maximum of pods, and the same outcome. The specs leave no choice: one pod at a time, and no new pod before the old one is gone, because
+// the names of new pods depend on that.
 func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 	t.Parallel()
 	const (
@@ -58,15 +58,15 @@ func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 	}
 }
 
-// agreement is a change that is simulated and then made.
+// agreement is a change that is simulated and then applied.
 type agreement struct {
-	// policy is the part of the spec that stays the same, before and after are the replicas.
+	// policy is the part of the spec that stays the same. before and after are the replicas.
 	policy        string
 	before, after int
 	image         string
-	// fail tells that the new image does not work.
+	// fail is set if the new image does not work.
 	fail bool
-	// reason is that of Ready in the end, actions and lowest are what has to be seen for the test to be of use.
+	// reason is the final reason of Ready. actions and lowest are the results without which the test would prove nothing.
 	reason          string
 	actions, lowest int
 }
@@ -97,18 +97,18 @@ func (a agreement) check(t *testing.T) {
 	if len(seen.actions) != a.actions || seen.lowest != a.lowest {
 		t.Errorf("not what the test is for: %v, at least %d available", seen.actions, seen.lowest)
 	}
-	// From where it has ended, nothing more happens.
+	// From the final state, nothing more happens.
 	if after := s.simulated("", "web"); len(actionsOf(after)) > 0 || after.Outcome != report.Outcome {
 		t.Errorf("simulated from the end: %+v", after)
 	}
 }
 
-// outcomes are those of simulations, by the reason in the status.
+// outcomes maps the reason in the status to the outcome of the simulation.
 var outcomes = map[string]string{
 	v1.ReasonAllAvailable: "Completed", v1.ReasonScaledToZero: "Completed", v1.ReasonPartition: "PartitionReached", v1.ReasonHalted: "Halted", v1.ReasonRolledBack: "RolledBack",
 }
 
-// compare compares a simulation with what was seen.
+// compare compares a simulation with what was observed.
 func compare(t *testing.T, report simulate.Report, seen testimony) {
 	t.Helper()
 	if want := actionsOf(report); !slices.Equal(want, seen.actions) {
@@ -120,7 +120,7 @@ func compare(t *testing.T, report simulate.Report, seen testimony) {
 	}
 }
 
-// actionsOf is what a simulation does to pods.
+// actionsOf returns what a simulation does to pods.
 func actionsOf(report simulate.Report) []string {
 	var actions []string
 	for _, step := range report.Steps {
@@ -137,7 +137,7 @@ func manifestOf(name, spec string) string {
 	return harness.Manifest(name, "labels: {team: a}", spec)
 }
 
-// simulated runs simulate, which has to succeed, and returns its report.
+// simulated runs simulate, which must succeed, and returns its report.
 func (s *space) simulated(input string, arguments ...string) simulate.Report {
 	s.T.Helper()
 	got := s.tryWith(input, append([]string{"simulate", "-o", "json"}, arguments...)...)
@@ -148,7 +148,7 @@ func (s *space) simulated(input string, arguments ...string) simulate.Report {
 	return report
 }
 
-// rest waits until a PodManager has come to rest for a reason, and the pods that it has deleted are gone.
+// rest waits until a PodManager has come to rest with this reason, and the pods that it deleted are gone.
 func (s *space) rest(name, reason string) {
 	s.T.Helper()
 	s.Await(name+" to rest because of "+reason, func() (any, bool) {
@@ -159,14 +159,15 @@ func (s *space) rest(name, reason string) {
 		if status.ObservedGeneration != manager.Generation || !isFinal || status.TerminatingReplicas > 0 {
 			return status, false
 		}
-		if reason == v1.ReasonRolledBack { // surge pods go last
+		if reason == v1.ReasonRolledBack { // surge pods are deleted last
 			return status, status.Replicas == *manager.Spec.Replicas && status.AvailableReplicas == status.Replicas
 		}
 		return status, true
 	})
 }
 
-// The file is what kubectl apply makes of it: what others have set stays, what the last file had set goes, and what is refused is refused.
+// simulate reads a file as kubectl apply does: it keeps fields that other clients set, removes fields that only the last applied file set, and
+// refuses what the API server refuses.
 func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{image: 'app:1', "+hasty+"}")
@@ -201,7 +202,7 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	}
 }
 
-// What Flux applies on the server has no last applied file: the fields that it owns and does not set any more go all the same.
+// Flux applies on the server side, without a last applied file. Fields that it owns and no longer sets are removed all the same.
 func TestSimulateOfWhatFluxOwns(t *testing.T) {
 	s := newSpace(t)
 	manifest := `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"replicas":1,"image":"app:1"}}`
@@ -220,7 +221,7 @@ func TestSimulateOfWhatFluxOwns(t *testing.T) {
 	}
 }
 
-// A name that does not exist yet is a first rollout, and stays that.
+// For a name that does not exist yet, a first rollout is simulated, and nothing is created.
 func TestSimulateFirstRollout(t *testing.T) {
 	s := newSpace(t)
 	got := s.tryWith(manifestOf("new", "{replicas: 2, image: 'app:1'}"), "simulate", "-f", "-")

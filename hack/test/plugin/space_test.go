@@ -19,9 +19,9 @@ import (
 // space is a test's namespace.
 type space struct {
 	*harness.Space
-	// as is the user whom the plugin acts for; the administrator if it is empty.
+	// as is the user that the plugin impersonates. If it is empty, the plugin acts as the administrator.
 	as string
-	// kubeconfig is another one than the administrator's.
+	// kubeconfig is the kubeconfig that the plugin uses.
 	kubeconfig string
 }
 
@@ -31,7 +31,7 @@ func newSpace(t *testing.T) *space {
 	return &space{Space: harness.NewSpace(t, shared.cluster), kubeconfig: shared.cluster.Kubeconfig}
 }
 
-// result is what a command has printed, and its exit code.
+// result is the output of a command and its exit code.
 type result struct {
 	out, err string
 	code     int
@@ -39,7 +39,7 @@ type result struct {
 
 func (r result) String() string { return fmt.Sprintf("exit code %d\n%s%s", r.code, r.out, r.err) }
 
-// command is kubectl with the plugin: kubectl pm ARGUMENTS in the namespace.
+// command returns kubectl with the plugin: kubectl pm ARGUMENTS in the namespace.
 func (s *space) command(arguments ...string) *exec.Cmd {
 	arguments = append([]string{"pm"}, arguments...)
 	arguments = append(arguments, "--namespace", s.Name, "--kubeconfig", s.kubeconfig)
@@ -70,7 +70,7 @@ func (s *space) tryWith(input string, arguments ...string) result {
 	return result{out.String(), errOut.String(), command.ProcessState.ExitCode()}
 }
 
-// pm runs kubectl pm, which has to succeed, and returns what it has printed.
+// pm runs kubectl pm, which must succeed, and returns its output.
 func (s *space) pm(arguments ...string) string {
 	s.T.Helper()
 	got := s.try(arguments...)
@@ -80,7 +80,7 @@ func (s *space) pm(arguments ...string) string {
 	return got.out
 }
 
-// refused runs kubectl pm, which has to fail with this code and these words.
+// refused runs kubectl pm, which must fail with this exit code and message.
 func (s *space) refused(code int, words string, arguments ...string) {
 	s.T.Helper()
 	if got := s.try(arguments...); got.code != code || !strings.Contains(got.err, words) {
@@ -88,13 +88,13 @@ func (s *space) refused(code int, words string, arguments ...string) {
 	}
 }
 
-// apply applies a PodManager of the given name and spec, in YAML's flow style.
+// apply applies a PodManager with this name and spec. The spec is in YAML flow style.
 func (s *space) apply(name, spec string) {
 	s.T.Helper()
 	s.Apply(manifestOf(name, spec))
 }
 
-// masks are what differs from run to run.
+// masks replace what differs between runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	mask    string
@@ -107,7 +107,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(?m) $`), ""},
 }
 
-// golden compares an output with what it should be, but for what differs from run to run.
+// golden compares an output with the expected one, except for what differs between runs.
 func (s *space) golden(what, got, want string) {
 	s.T.Helper()
 	for _, mask := range masks {

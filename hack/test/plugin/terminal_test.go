@@ -20,7 +20,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
-// onTerminal runs a command on a pseudo-terminal of this size, and returns all that it has written there.
+// onTerminal runs a command on a pseudo-terminal of this size, and returns everything that it has written there.
 func onTerminal(t *testing.T, command *exec.Cmd, columns, lines uint16) (string, error) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -49,7 +49,7 @@ func onTerminal(t *testing.T, command *exec.Cmd, columns, lines uint16) (string,
 	}
 	var seen bytes.Buffer
 	var reader sync.WaitGroup
-	reader.Go(func() { _, _ = io.Copy(&seen, master) }) // ends with an error when nobody has the terminal open
+	reader.Go(func() { _, _ = io.Copy(&seen, master) }) // ends with an error once the terminal is closed on all sides
 	err = command.Wait()
 	_ = terminal.Close()
 	reader.Wait()
@@ -106,7 +106,7 @@ func TestLiveView(t *testing.T) {
 	}
 }
 
-// In a pipe there are lines, and no escapes, whatever becomes of the reader.
+// In a pipe there are lines without escape sequences, even if the reader goes away.
 func TestLiveViewInAPipe(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'app:1', "+hasty+"}")
@@ -122,7 +122,7 @@ func TestLiveViewInAPipe(t *testing.T) {
 	}
 }
 
-// A connection that drops in the middle of a rollout is made again, and the end is seen.
+// If the connection drops in the middle of a rollout, the plugin reconnects and sees the end.
 func TestConnectionDrops(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:never-ready', "+hasty+"}")
@@ -140,7 +140,7 @@ func TestConnectionDrops(t *testing.T) {
 	go func() { done <- other.try("get", "web", "-w", "--until-ready", "--timeout", "100s") }()
 	s.Await("both to be connected", func() (any, bool) { return link.Opened(), link.Opened() >= 2 })
 	for range 3 {
-		time.Sleep(500 * time.Millisecond) // the longer they watch, the more there is to break
+		time.Sleep(500 * time.Millisecond) // let them watch for a while before the connection breaks
 		link.Sever()
 	}
 	s.pm("set", "image", "web", "app=app:1")

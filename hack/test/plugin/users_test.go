@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// user makes an account with a ClusterRole in the namespace, and acts for it.
+// user creates a ServiceAccount with a ClusterRole in the namespace, and impersonates it.
 func (s *space) user(name, role string) *space {
 	s.T.Helper()
 	for _, arguments := range [][]string{
@@ -22,17 +22,17 @@ func (s *space) user(name, role string) *space {
 	return &space{Space: s.Space, kubeconfig: s.kubeconfig, as: "system:serviceaccount:" + s.Name + ":" + name}
 }
 
-// verb is what a call says to different users.
+// verb is a call and its output for different users.
 type verb struct {
 	arguments        string
 	editor, viewer   string
 	edCode, viewCode int
-	// admin is what an administrator sees, with the exit code 0, if that is not what an editor sees.
+	// admin is what an administrator sees, with exit code 0, if it differs from what an editor sees.
 	admin string
 }
 
-// everyVerb is what each verb says to whoever may edit, and to whoever may only look at PodManagers: words of the output, or, where the
-// exit code is not 0, of the error.
+// everyVerb has the output of each verb for a user who may edit, and for one who may only view PodManagers: a part of stdout or, if the exit code
+// is not 0, of stderr.
 var everyVerb = []verb{
 	{arguments: "promote web", editor: "partition 0, was 1", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "get", editor: "web", viewer: "web"},
@@ -54,7 +54,7 @@ var everyVerb = []verb{
 	{arguments: "pause web", editor: "paused", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "pause web --dry-run=client", editor: "is paused already", viewer: "paused (scaling and healing go on) (dry run)"},
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
-	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry wants the controller to have seen all
+	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry needs this
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
 	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: `cannot update resource "podmanagers/scale"`, viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
@@ -62,7 +62,7 @@ var everyVerb = []verb{
 	{arguments: "restart web", editor: "restarted", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 }
 
-// Every verb as an administrator, as whoever may edit, who can do the same, and as whoever may only look at PodManagers.
+// Every verb as an administrator, as an editor, who can do the same, and as a user who may only view PodManagers.
 func TestEveryVerbAsEveryUser(t *testing.T) {
 	t.Parallel()
 	for user, role := range map[string]string{"admin": "", "editor": "edit", "viewer": "podmanager-view"} {
@@ -103,7 +103,7 @@ func TestEveryVerbAsEveryUser(t *testing.T) {
 	}
 }
 
-// Whoever has the role edit can simulate a PodManager that is there, and one that is not.
+// A user with the role edit can simulate an existing PodManager, and a new one.
 func TestSimulateAsEditor(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
@@ -113,7 +113,7 @@ func TestSimulateAsEditor(t *testing.T) {
 		got := s.try("get", "web")
 		return got, got.code == 0 && !strings.Contains(got.out, "Not shown")
 	})
-	for _, name := range []string{"web", "new"} { // one that is there, and one that is not
+	for _, name := range []string{"web", "new"} { // one that exists, and one that does not
 		got := s.tryWith(manifestOf(name, "{replicas: 2, image: 'app:3', "+hasty+"}"), "simulate", "-f", "-")
 		if got.code != 0 || got.err != "" || !strings.Contains(got.out, "completed; 2 of 2 pods available") || strings.Contains(got.out, "Note:") {
 			t.Errorf("simulate: %v", got)
@@ -121,7 +121,7 @@ func TestSimulateAsEditor(t *testing.T) {
 	}
 }
 
-// No verb is left out of everyVerb.
+// everyVerb includes all verbs.
 func TestEveryVerbIsTried(t *testing.T) {
 	s := newSpace(t)
 	command := s.command()
@@ -147,7 +147,7 @@ func TestEveryVerbIsTried(t *testing.T) {
 	}
 }
 
-// Whoever may only look at PodManagers sees what there is to see, and is told what is missing.
+// A user who may only view PodManagers sees what is visible, and is told what is missing.
 func TestUserWhoMayOnlyLook(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
@@ -193,7 +193,7 @@ web AllReplicasAvailable 1/1 AGE
 	}
 }
 
-// Whoever may write PodManagers, but not create pods, is told so by the verbs that change the pod; the others work.
+// A user who may write PodManagers but not create pods gets an error from verbs that change the pod. Other verbs work.
 func TestUserWithoutPods(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")

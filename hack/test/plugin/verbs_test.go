@@ -73,7 +73,7 @@ web AllReplicasAvailable 2/2 AGE
 	s.outputs()
 }
 
-// outputs are those for programs.
+// outputs checks the output formats for scripts.
 func (s *space) outputs() {
 	s.T.Helper()
 	for arguments, want := range map[string]string{
@@ -99,7 +99,7 @@ func (s *space) outputs() {
 	s.refused(1, "web has no revision 7; there are 2, 1", "undo", "web", "--to-revision", "7")
 }
 
-// Undo shows what it does, keeps the rest of the spec, and undone again, it is back.
+// undo shows what it does and keeps the rest of the spec. A second undo reverts the first.
 func TestUndo(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'app:1', minReadySeconds: 0, "+hasty+"}")
@@ -136,7 +136,7 @@ REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE
 3 HASH AGE 0 app:1 <none>`)
 }
 
-// What Flux owns, Flux puts back, and undo says so.
+// undo warns if Flux owns the field and will revert the change.
 func TestUndoOfWhatFluxOwns(t *testing.T) {
 	s := newSpace(t)
 	for _, image := range []string{"app:1", "app:2"} {
@@ -197,7 +197,7 @@ func TestChange(t *testing.T) {
 	s.refused(1, "no revision of web was rolled back", "retry", "web")
 }
 
-// Undo passes a revision by that has failed, also when there was a good one since.
+// undo skips a failed revision, even if a good one came after it.
 func TestUndoPassesAFailedRevisionBy(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'app:1', failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}}")

@@ -14,13 +14,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
 
-// testimony is what was done to pods, and how many were available at the least and active at the most.
+// testimony is what was done to pods, the minimum of available pods and the maximum of active ones.
 type testimony struct {
 	actions      []string
 	lowest, most int
 }
 
-// witness goes through all states of the pods that were watched.
+// witness replays all observed states of the pods.
 func witness(watch *harness.PodWatch) testimony {
 	var seen testimony
 	var before map[types.UID]*corev1.Pod
@@ -45,7 +45,7 @@ func witness(watch *harness.PodWatch) testimony {
 	return seen
 }
 
-// actionsBetween is what was done to pods between two states of which one follows the other, so that they differ in one pod.
+// actionsBetween returns what was done to pods between two successive states, which differ in one pod.
 func actionsBetween(before, now map[types.UID]*corev1.Pod) (actions []string) {
 	for uid, pod := range now {
 		switch was := before[uid]; {

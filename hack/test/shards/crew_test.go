@@ -26,7 +26,7 @@ const leaseDuration = 8 * time.Second
 // crew is a group of replicas, with a namespace for its PodManagers.
 type crew struct {
 	*harness.Space
-	replicas int // that were started
+	replicas int // the number of replicas that were started
 }
 
 func newCrew(t *testing.T) *crew {
@@ -62,7 +62,7 @@ func (c *crew) await(what string, limit time.Duration, holds func() (seen any, o
 
 var heldPattern = regexp.MustCompile(`shards[^\n]*holds (\d+) of \d+`)
 
-// held is how many shards a replica says that it holds; -1 if it does not answer.
+// held returns how many shards a replica reports to hold; -1 if it does not answer.
 func held(p *lab.Process) int {
 	ready, err := p.Ready()
 	count := -1
@@ -72,7 +72,7 @@ func held(p *lab.Process) int {
 	return count
 }
 
-// awaitHeld waits until replicas hold these numbers of shards, in any order.
+// awaitHeld waits until the replicas hold these numbers of shards, in any order.
 func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...int) time.Duration {
 	c.T.Helper()
 	return c.await(fmt.Sprintf("replicas that hold %v shards", want), limit, func() (any, bool) {
@@ -120,7 +120,7 @@ func (c *crew) managers() []v1.PodManager {
 	return list.Items
 }
 
-// awaitReady waits until all PodManagers are Ready with their present spec, and checks the number of pods.
+// awaitReady waits until all PodManagers are Ready with their current spec, and checks the number of pods.
 func (c *crew) awaitReady(pods int) {
 	c.T.Helper()
 	c.await("Ready PodManagers", harness.Patience, func() (any, bool) {
@@ -138,7 +138,7 @@ func (c *crew) awaitReady(pods int) {
 	}
 }
 
-// uids are the UIDs of all pods, by name.
+// uids returns the UIDs of all pods by name.
 func (c *crew) uids() map[string]string {
 	all := map[string]string{}
 	for _, pod := range c.Pods() {
@@ -147,7 +147,7 @@ func (c *crew) uids() map[string]string {
 	return all
 }
 
-// wantSame checks that all pods are still the same ones.
+// wantSame checks that the pods are still the same.
 func (c *crew) wantSame(before map[string]string) {
 	c.T.Helper()
 	if now := c.uids(); !maps.Equal(before, now) {

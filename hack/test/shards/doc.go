@@ -1,4 +1,4 @@
-// Package shards tests, on a real API server, several replicas of the controller that share the work.
+// Package shards tests several replicas of the controller that share the work, on a real API server.
 //
-// Each test has a group of replicas of its own: a namespace for its PodManagers, and Leases of its own name.
+// Each test has a separate group of replicas: a namespace for its PodManagers, and Leases with separate names.
 package shards

@@ -20,7 +20,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// noShards refuses pods that have a shard's label, in one namespace.
+// noShards refuses pods with a shard label in one namespace.
 const noShards = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: %[1]s}
@@ -36,7 +36,7 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// A policy does not let the label be put back: the status tells, it is tried again with a backoff, and done when the policy is gone.
+// A policy refuses to restore the label. The status reports it, the controller retries with backoff, and succeeds when the policy is gone.
 func TestLabelIsRefused(t *testing.T) {
 	c := newCrew(t)
 	c.start(4)
@@ -77,7 +77,7 @@ func TestLabelIsRefused(t *testing.T) {
 		return failure, failure != nil && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim && strings.Contains(failure.Message, "no shards today")
 	})
 	var refusals []time.Time
-	// The first may be a change meanwhile: it is tried again at once, on a live read.
+	// The controller takes the first refusal for a possible concurrent change: it retries at once, after a live read.
 	c.await("four refusals", harness.Patience, func() (any, bool) {
 		refusals = append(refusals, c.refusals(log)...)
 		return refusals, len(refusals) >= 4
@@ -95,7 +95,7 @@ func TestLabelIsRefused(t *testing.T) {
 	c.wantSame(before)
 }
 
-// refusals are when the controller's patches of pods were refused since the last call.
+// refusals returns when patches of pods by the controller were refused since the last call.
 func (c *crew) refusals(log *audit.Log) (times []time.Time) {
 	c.T.Helper()
 	requests, err := log.Read(c.Name)

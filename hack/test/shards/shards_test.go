@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// Three replicas share the work. One that is stopped, and one that is killed, are taken over, and no pod is touched.
+// Three replicas share the work. The others take over from one that is stopped, and from one that is killed, and no pod is touched.
 func TestShare(t *testing.T) {
 	c := newCrew(t)
 	all := []*lab.Process{c.start(8), c.start(8), c.start(8)}
@@ -50,7 +50,7 @@ func TestShare(t *testing.T) {
 	c.awaitReady(16)
 }
 
-// Shards are turned on and off, and their number changes, with pods that run: nothing happens to these but the label.
+// Sharding is enabled and disabled, and the number of shards changes, while pods are running. Only their label changes.
 func TestNumberChanges(t *testing.T) {
 	c := newCrew(t)
 	leader := c.start(0)
@@ -78,7 +78,7 @@ func TestNumberChanges(t *testing.T) {
 		c.awaitReady(18)
 		c.scale(2)
 		c.awaitReady(12)
-		before = c.uids() // which pod goes depends on the nodes
+		before = c.uids() // which pod is deleted depends on the nodes
 	}
 }
 
@@ -107,7 +107,7 @@ func (c *crew) awaitLabels(shards int) {
 	})
 }
 
-// Somebody changes the label of pods: to another shard, to nonsense, to none. It is put back, and no pod is made or deleted for it.
+// Another client changes the label of pods: to another shard, to nonsense, to none. The controller restores it, and creates or deletes no pod.
 func TestLabelIsPutBack(t *testing.T) {
 	c := newCrew(t)
 	all := []*lab.Process{c.start(4), c.start(4)}
@@ -131,8 +131,8 @@ func TestLabelIsPutBack(t *testing.T) {
 	c.wantSame(before)
 }
 
-// A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it
-// over. The pod is one that the PodManager does not need: no replacement has its name, which would be the other way to find it.
+// A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it over.
+// The PodManager does not need the pod, so no replacement conflicts with its name, which would be the other way to find it.
 func TestLabelChangesWhileAway(t *testing.T) {
 	c := newCrew(t)
 	first := c.start(4)
@@ -157,7 +157,7 @@ func TestLabelChangesWhileAway(t *testing.T) {
 	c.awaitLabels(4)
 }
 
-// Orphans of a deleted PodManager come to the next one of the same name.
+// The next PodManager of the same name adopts the orphans of a deleted one.
 func TestOrphans(t *testing.T) {
 	c := newCrew(t)
 	c.start(4)

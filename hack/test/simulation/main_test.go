@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// cluster is the real one.
+// cluster is the real cluster.
 var cluster *lab.Cluster
 
 func TestMain(m *testing.M) {

@@ -17,7 +17,7 @@ const (
 // kind is a resource with an object of it.
 type kind struct {
 	path string
-	// object is the object, with a verb for metadata.
+	// object is the object, with a formatting verb for metadata.
 	object string
 	// change is a merge patch that changes the object's generation, if it has one.
 	change   string
@@ -35,7 +35,7 @@ var kinds = map[string]kind{
 		`{"spec":{"holderIdentity":"b"}}`, false},
 }
 
-// of is the object with this metadata.
+// of returns the object with this metadata.
 func (k kind) of(name, more string) string {
 	return fmt.Sprintf(k.object, fmt.Sprintf(`"name":%q%s`, name, more))
 }
@@ -52,7 +52,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// writes are creates and updates.
+// writes sends creates and updates.
 func (p *pair) writes(k kind) {
 	a := k.path + "/a"
 	for _, r := range []request{
@@ -76,7 +76,7 @@ func (p *pair) writes(k kind) {
 	}
 }
 
-// patches are of all kinds.
+// patches sends patches of all types.
 func (p *pair) patches(k kind) {
 	a := k.path + "/a"
 	for _, r := range []request{
@@ -91,7 +91,7 @@ func (p *pair) patches(k kind) {
 		{Method: "PATCH", Path: a, Type: jsonPatch, Body: `[{"op":"add","path":"/metadata/labels/w","value":"2"}]`},
 		{Method: "PATCH", Path: a, Type: jsonPatch, Body: `[{"op":"remove","path":"/metadata/labels/w"}]`},
 		{Method: "PATCH", Path: a, Type: strategic, Body: `{"metadata":{"labels":{"x":"3"}}}`},
-		// The real garbage collector would delete an object whose owner is of a known kind, and is not there.
+		// The real garbage collector would delete an object whose owner is of a known kind but does not exist.
 		{Method: "PATCH", Path: a, Type: strategic, About: "a", Body: `{"metadata":{"uid":"$UID","ownerReferences":[{"apiVersion":"example.com/v1","kind":"Unknown","name":"o","uid":"11111111-1111-1111-1111-111111111111"}]}}`},
 		{Method: "PATCH", Path: a, Type: strategic, Body: `{"metadata":{"ownerReferences":[{"$patch":"delete","uid":"11111111-1111-1111-1111-111111111111"}]}}`},
 		{Method: "PATCH", Path: k.path + "/missing", Type: merge, Body: `{"metadata":{"labels":{"x":"3"}}}`},
@@ -100,7 +100,7 @@ func (p *pair) patches(k kind) {
 	}
 }
 
-// deletions have preconditions and finalizers.
+// deletions sends deletions with preconditions and finalizers.
 func (p *pair) deletions(k kind) {
 	f := k.path + "/f"
 	for _, r := range []request{
@@ -122,7 +122,7 @@ func (p *pair) deletions(k kind) {
 	}
 }
 
-// lists have selectors.
+// lists sends lists with selectors.
 func (p *pair) lists(k kind) {
 	for i := range 4 {
 		p.same(request{Method: "POST", Path: k.path, Body: k.of(fmt.Sprintf("l%d", i), fmt.Sprintf(`,"labels":{"n":"%d","odd":"%t"}`, i, i%2 == 1))})
@@ -135,7 +135,7 @@ func (p *pair) lists(k kind) {
 	p.same(request{Method: "GET", Path: k.path + "?labelSelector=n"})
 }
 
-// Status and scale are subresources of their own.
+// Status and scale are separate subresources.
 func TestSubresources(t *testing.T) {
 	p := newPair(t)
 	k := kinds["podmanagers"]

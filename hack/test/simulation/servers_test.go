@@ -19,19 +19,19 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// server is one of the two.
+// server is one of the two servers.
 type server struct {
 	name      string
 	transport http.RoundTripper
 	host      string
 	namespace string
-	// seen has the resourceVersion and the UID of each object in the last answer about it, and the resourceVersion before that.
+	// seen has, for each object, the resourceVersion and the UID in the last answer about it, and the resourceVersion before that.
 	seen map[string]identity
 }
 
 type identity struct{ version, before, uid string }
 
-// pair are both servers, each with an empty namespace.
+// pair is both servers, each with an empty namespace.
 type pair struct {
 	t               *testing.T
 	real, simulated *server
@@ -68,14 +68,14 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// request is one that goes to both servers. In Path and Body, $NS is the namespace, and $RV, $OLD and $UID are the resourceVersion of the object that
-// About names, the one before that, and its UID.
+// request is a request that goes to both servers. In Path and Body, $NS is the namespace, and $RV, $OLD and $UID are the resourceVersion of the
+// object that About names, the one before that, and its UID.
 type request struct {
 	Method, Path, Type, Body string
 	About                    string
 }
 
-// answer is what is compared of an answer.
+// answer is the part of an answer that is compared.
 type answer struct {
 	Code int
 	Body map[string]any
@@ -130,7 +130,7 @@ func (s *server) remember(body map[string]any) {
 	s.seen[name] = known
 }
 
-// same sends a request to both, and fails if the answers differ in what is compared.
+// same sends a request to both servers, and fails the test if the answers differ in what is compared.
 func (p *pair) same(r request) {
 	p.t.Helper()
 	if r.Type == "" {
@@ -145,7 +145,7 @@ func (p *pair) same(r request) {
 	}
 }
 
-// normalise is an answer as text, without what differs between any two servers.
+// normalise returns an answer as text, without what differs between any two servers.
 func (s *server) normalise(a answer) string {
 	body := a.Body
 	s.clean(body)
@@ -160,7 +160,7 @@ func (s *server) normalise(a answer) string {
 	return fmt.Sprintf("%d %s", a.Code, text)
 }
 
-// clean removes from objects what others than the server under test have put there, and what is about time.
+// clean removes the fields that other components set, and those that depend on time.
 func (s *server) clean(body map[string]any) {
 	if metadata, ok := body["metadata"].(map[string]any); ok {
 		for _, field := range []string{"resourceVersion", "creationTimestamp", "managedFields", "selfLink", "continue", "remainingItemCount"} {
@@ -171,7 +171,7 @@ func (s *server) clean(body map[string]any) {
 		}
 	}
 	if body["kind"] == "Pod" || body["spec"] != nil && strings.Contains(fmt.Sprint(body["spec"]), "containers:") && body["status"] != nil {
-		delete(body, "spec") // admission plugins and defaults are not what is simulated
+		delete(body, "spec") // admission plugins and defaults are not simulated
 		delete(body, "status")
 	}
 	items, _ := body["items"].([]any)

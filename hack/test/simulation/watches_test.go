@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// follow reads a watch until an event about an object with this name has come, and returns the events as text.
+// follow reads a watch until there is an event about an object with this name, and returns the events as text.
 func (s *server) follow(t *testing.T, response *http.Response, last string) (events []string) {
 	t.Helper()
 	defer response.Body.Close()
@@ -30,7 +30,7 @@ func (s *server) follow(t *testing.T, response *http.Response, last string) (eve
 		}
 		metadata, _ := event.Object["metadata"].(map[string]any)
 		if event.Type == "BOOKMARK" {
-			if annotations, isEnd := metadata["annotations"]; isEnd { // others come when it is time for them
+			if annotations, isEnd := metadata["annotations"]; isEnd { // the times of other bookmarks differ
 				events = append(events, fmt.Sprint("BOOKMARK ", annotations))
 			}
 			continue

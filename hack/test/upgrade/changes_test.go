@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// mayChange says what a replacement of the CRD and the controller, up or down, may change in a stored object: for each field a sentence
-// about what is lost by it. A field stands for all that is below it. A change of the API that needs an
-// entry here needs the same sentence in its release notes.
+// mayChange lists what a replacement of the CRD and the controller, up or down, may change in a stored object. For each field it describes what is
+// lost. A field includes everything below it. A change of the API that needs an entry here needs the same sentence in its release notes.
 //
-// A new field of the status, for example, is an entry: an upgrade adds it, and a downgrade loses it.
+// For example, a new field of the status needs an entry: an upgrade adds it, and a downgrade loses it.
 var mayChange = map[string]string{
 	"PodManager.spec.failurePolicy.maxFailedPods":    "it is failureThreshold now: what was set under the old name is lost, and 1 again",
 	"PodManager.spec.failurePolicy.failureThreshold": "a downgrade loses it, and maxFailedPods is 1 then",
@@ -24,7 +23,7 @@ var mayChange = map[string]string{
 	"ControllerRevision.metadata.annotations":        "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
 }
 
-// changes returns what differs between two versions of an object, except for what the table allows and what every write changes.
+// changes returns the differences between two versions of an object, except for those that the table allows and those that every write causes.
 func changes(before, after map[string]any, allowed map[string]string) []string {
 	var found []string
 	compare(fmt.Sprint(before["kind"]), before, after, func(path string, was, is any) {
@@ -58,7 +57,7 @@ func inWords(value any) string {
 	return fmt.Sprintf("%#v", value)
 }
 
-// compare visits every value that differs, with its path. A value that is absent is nil.
+// compare visits every value that differs, with its path. A missing value is nil.
 func compare(path string, was, is any, differs func(path string, was, is any)) {
 	oldFields, newFields := fields(was), fields(is)
 	if oldFields == nil || newFields == nil {
@@ -74,8 +73,8 @@ func compare(path string, was, is any, differs func(path string, was, is any)) {
 	}
 }
 
-// fields returns the values of a map or of a list by the end of their path; nil for any other value. The items of a list are known by what
-// tells them apart, so that an item that was lost does not make all others differ.
+// fields returns the values of a map or of a list by the last element of their path; nil for any other value. The items of a list are identified by
+// their keys, so that a lost item does not make all others differ.
 func fields(value any) map[string]any {
 	found := map[string]any{}
 	switch value := value.(type) {
@@ -93,7 +92,7 @@ func fields(value any) map[string]any {
 	return found
 }
 
-// itemName returns the type, UID or name of a list's item, or else its index.
+// itemName returns the type, UID or name of a list item, or else its index.
 func itemName(index int, item any) string {
 	if item, ok := item.(map[string]any); ok {
 		for _, key := range []string{"type", "uid", "name"} {

@@ -19,7 +19,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// fleet is all that the test runs: a controller without shards, and one whose replicas share the work.
+// fleet is everything that the test runs: a controller without shards, and one whose replicas share the work.
 type fleet struct {
 	T      *testing.T
 	groups []*group
@@ -47,7 +47,7 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// forget kills the replicas, and removes finalizers: otherwise the namespace would stay if the test has failed.
+// forget kills the replicas, and removes finalizers. Otherwise the namespace would remain if the test has failed.
 func (g *group) forget() {
 	for _, p := range g.running {
 		_ = p.Kill()
@@ -78,8 +78,7 @@ func (f *fleet) populate(purpose string) []*subject {
 	return subjects
 }
 
-// replace starts replicas of a version in all groups, and then stops those that ran before. It returns when the new ones have seen to every
-// PodManager.
+// replace starts replicas of a version in all groups, and then stops the previous ones. It returns when the new ones have synced every PodManager.
 func (f *fleet) replace(v *version) {
 	f.T.Helper()
 	present := f.views()
@@ -137,14 +136,14 @@ func (g *group) log() []string {
 	return lines
 }
 
-// hasSynced reports whether a replica has looked at a PodManager and carried out what it then decided.
+// hasSynced reports whether a replica has completed a sync of a PodManager.
 func hasSynced(log []string, key string) bool {
 	return slices.ContainsFunc(log, func(line string) bool {
 		return strings.Contains(line, `"Synced"`) && strings.Contains(line, fmt.Sprintf("podManager=%q", key))
 	})
 }
 
-// wantDecodable fails the test if a controller has ever complained about an object that it could not read.
+// wantDecodable fails the test if a controller has ever reported an object that it could not decode.
 func (f *fleet) wantDecodable() {
 	f.T.Helper()
 	for _, g := range f.groups {

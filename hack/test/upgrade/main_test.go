@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// earlierCommit is the version that today's replaces. Once there are releases, it is the last of them.
+// earlierCommit is the version that today's replaces. Once there are releases, it is the latest of them.
 const earlierCommit = "462cb57"
 
 var (
@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 		close(built)
 		return setUp(cluster, root, folder, err)
 	}, tearDown)
-	<-built // the folder is still being written to if the harness did not get that far
+	<-built // if the harness failed early, the build may still be writing to the folder
 	_ = os.RemoveAll(folder)
 	return code
 }
@@ -60,7 +60,7 @@ func setUp(cluster *lab.Cluster, root, folder string, built error) error {
 	return built
 }
 
-// tearDown leaves today's CRD and rights to the next suite.
+// tearDown leaves today's CRD and permissions to the next suite.
 func tearDown(bool) error {
 	ctx := context.Background()
 	if err := today.install(ctx); err != nil {

@@ -15,37 +15,37 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// state is a state in which a PodManager stays by itself, and what ends it.
+// state is a state in which a PodManager remains until the test ends it.
 type state struct {
-	// begin leads from nothing to the state, end out of it.
+	// begin leads from nothing to the state, end leads out of it.
 	begin, end []step
-	// restarts is how often each container has been restarted at the end, if the pods have to be the same ones; else nil.
+	// restarts is how often each container has been restarted at the end, if the pods have to be the same; otherwise nil.
 	restarts *int32
 }
 
 // step is a change of a PodManager.
 type step struct {
-	// spec is what changes in the spec, in YAML's flow style. do is any other change, and is repeated until the step is done.
+	// spec is the change of the spec, in YAML's flow style. do is any other change, and is repeated until the step is done.
 	spec string
 	do   func(ctx context.Context, s *subject, pods []*corev1.Pod) error
-	// done reports whether the PodManager has arrived. A PodManager that is gone is nil.
+	// done reports whether the PodManager has arrived. A deleted PodManager is nil.
 	done func(v view) bool
 }
 
-// The simulated nodes run the first two images, and cannot get the third.
+// The simulated nodes run the first two images, and cannot pull the third.
 const (
 	good    = "app:1"
 	better  = "app:2"
 	unknown = "app:does-not-exist"
 )
 
-// What both versions put on stored objects. It is not taken from today's constants, which a change might rename.
+// Names that both versions use in stored objects. They are not taken from today's constants, which a change might rename.
 const (
 	finalizer   = "apps.mycompany.com/podmanager"
 	inPlaceGate = "apps.mycompany.com/in-place-ready"
 )
 
-// goGate is a readiness gate that only the test opens: it holds a rollout for as long as the test wants.
+// goGate is a readiness gate that only the test opens. It holds a rollout for as long as the test wants.
 const goGate = "example.com/go"
 
 // holder is a finalizer of pods that only the test removes.
@@ -66,7 +66,7 @@ var states = map[string]state{
 		begin: []step{{spec: plain, done: atRest(good)}},
 		end:   []step{{spec: "{image: 'app:2'}", done: atRest(better)}},
 	},
-	"baking": { // Ready, but not yet the revision to return to
+	"baking": { // Ready, but not yet the current revision
 		begin: []step{{spec: plain, done: atRest(good)},
 			{spec: "{image: 'app:2', failurePolicy: {gracePeriodSeconds: 500}}", done: isIn(v1.ReasonBaking, images{better: 2})}},
 		end: []step{{spec: "{failurePolicy: {gracePeriodSeconds: 0}}", done: atRest(better)}},
@@ -92,12 +92,12 @@ var states = map[string]state{
 			{spec: "{paused: true}", done: isIn(v1.ReasonPaused, images{good: 2, better: 1})}},
 		end: []step{{spec: "{paused: false}", do: openGates, done: atRest(better)}},
 	},
-	"halted": { // for good
+	"halted": { // permanently
 		begin: []step{{spec: plain, done: atRest(good)},
 			{spec: "{image: '" + unknown + "', failurePolicy: {gracePeriodSeconds: 1}, " + noSurge + "}", done: all(halted, hasCondition(v1.ConditionStalled))}},
 		end: []step{{spec: "{image: 'app:2'}", done: atRest(better)}},
 	},
-	"failing": { // halted, and to be rolled back when the pods have had their time to recover
+	"failing": { // halted, and to be rolled back when the pods' time to recover is over
 		begin: []step{{spec: plain, done: atRest(good)},
 			{spec: "{image: '" + unknown + "', failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 500}, " + noSurge + "}", done: halted}},
 		end: []step{{spec: "{failurePolicy: {gracePeriodSeconds: 1}}", done: rolledBack}},
@@ -113,7 +113,7 @@ var states = map[string]state{
 		end:      []step{{spec: "{updateStrategy: {rollingUpdate: {inPlaceGracePeriodSeconds: 0}}}", done: atRest(better)}},
 		restarts: new(int32(1)),
 	},
-	"resizing": { // in place: a pod is changed, and its kubelet has yet to carry that out
+	"resizing": { // in place: a pod is changed, but its kubelet has not carried that out yet
 		begin: []step{{spec: "{replicas: 2, failurePolicy: {gracePeriodSeconds: 0}, " + fmt.Sprintf(inPlace, "") + ", template: {metadata: {annotations: {" + roomless + ": deferred}}, spec: " + sized("100m") + "}}", done: atRest(good)},
 			{spec: "{template: {spec: " + sized("900m") + "}}", done: all(isIn(v1.ReasonRollingOut, images{good: 2}), says("resize deferred"))}},
 		end:      []step{{do: makeRoom, done: all(atRest(good), hasCPU("900m"))}},
@@ -123,7 +123,7 @@ var states = map[string]state{
 		begin: []step{{spec: "{replicas: 2, image: 'app:1', failurePolicy: {gracePeriodSeconds: 0}, scaleDown: {maxTerminating: 1}}", done: all(atRest(good), hasFinalizer)}},
 		end:   []step{{do: remove, done: gone}},
 	},
-	"leaving": { // deleted, with pods that go one by one
+	"leaving": { // deleted, with pods that terminate one by one
 		begin: []step{{spec: "{replicas: 2, failurePolicy: {gracePeriodSeconds: 0}, scaleDown: {maxTerminating: 1}, template: {metadata: {finalizers: [" + holder + "]}, spec: {containers: [{name: app, image: 'app:1'}]}}}", done: all(atRest(good), hasFinalizer)},
 			{do: remove, done: all(isIn(v1.ReasonTerminating, images{good: 2}), oneIsTerminating)}},
 		end: []step{{do: releasePods, done: gone}},
@@ -136,7 +136,7 @@ func sized(cpu string) string {
 	return "{containers: [{name: app, image: 'app:1', resources: {requests: {cpu: " + cpu + "}}}]}"
 }
 
-// images are numbers of pods by image, terminating ones included.
+// images are numbers of pods by image, including terminating ones.
 type images map[string]int
 
 // isIn waits for a reason of the condition Ready, with these pods.
@@ -151,7 +151,7 @@ func isIn(reason string, want images) func(view) bool {
 	}
 }
 
-// atRest waits until both pods have an image, and the status says so without a reservation.
+// atRest waits until both pods have an image, and the status reports a completed rollout.
 func atRest(image string) func(view) bool {
 	return all(isIn(v1.ReasonAllAvailable, images{image: 2}), func(v view) bool {
 		status := v.manager.Status
@@ -210,7 +210,7 @@ func oneIsTerminating(v view) bool {
 	return terminating == 1 && v.manager.Status.TerminatingReplicas == 1
 }
 
-// hasCPU reports whether all containers have been given this much.
+// hasCPU reports whether all containers have been given this much CPU.
 func hasCPU(amount string) func(view) bool {
 	return func(v view) bool {
 		return !slices.ContainsFunc(v.pods, func(pod *corev1.Pod) bool {

@@ -26,7 +26,7 @@ type subject struct {
 	state
 	// pods are its pods in that state, by name.
 	pods map[string]types.UID
-	// generation is that of its last change. The witness may not have seen it yet.
+	// generation is the generation of its last change. The witness may not have seen it yet.
 	generation int64
 }
 
@@ -36,13 +36,13 @@ type view struct {
 	pods    []*corev1.Pod
 }
 
-// course is what a subject goes through.
+// course is the steps that a subject goes through.
 type course struct {
 	*subject
 	steps []step
 }
 
-// ownerOf returns the PodManager that an object belongs to, by its name: labels and references are what the test is about.
+// ownerOf returns the name of the PodManager that an object belongs to. It goes by the object's name, because labels and references are under test.
 func ownerOf(kind, name string) string {
 	if kind != v1.Kind {
 		name = name[:max(0, strings.LastIndexByte(name, '-'))] // an index, or a hash
@@ -50,7 +50,7 @@ func ownerOf(kind, name string) string {
 	return name
 }
 
-// travel takes all subjects through their steps, side by side.
+// travel takes all subjects through their steps, in parallel.
 func (f *fleet) travel(all ...[]course) {
 	f.T.Helper()
 	courses := slices.Concat(all...)
@@ -77,7 +77,7 @@ func (f *fleet) travel(all ...[]course) {
 	}
 }
 
-// try reports whether a step is done, and otherwise goes on with it.
+// try reports whether a step is done, and otherwise continues it.
 func (s *subject) try(step step, v view) bool {
 	s.T.Helper()
 	if v.manager != nil && v.manager.Generation < s.generation {
@@ -175,7 +175,7 @@ func makeRoom(ctx context.Context, s *subject, pods []*corev1.Pod) error {
 	return nil
 }
 
-// releasePods lets terminating pods go.
+// releasePods removes the finalizer of terminating pods.
 func releasePods(ctx context.Context, s *subject, pods []*corev1.Pod) error {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp == nil || !slices.Contains(pod.Finalizers, holder) {

@@ -11,11 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Today's version replaces the earlier one, and the other way round, while PodManagers are in every state. Some of them live through the
-// upgrade and end under today's version, some live through the upgrade and the downgrade, and some begin under today's version and live
-// through the downgrade.
+// Today's version replaces the earlier one, and the other way round, while PodManagers are in every state. Some of them go through the upgrade and
+// end under today's version, some go through the upgrade and the downgrade, and some begin under today's version and go through the downgrade.
 //
-// An upgrade begins with the CRD and a downgrade ends with it: today's controller never meets the earlier CRD.
+// An upgrade begins with the CRD and a downgrade ends with it, so today's controller never runs with the earlier CRD.
 func TestUpgradeAndBack(t *testing.T) {
 	if missing != "" {
 		t.Skip(missing)
@@ -51,7 +50,7 @@ func TestUpgradeAndBack(t *testing.T) {
 	f.wantDecodable()
 }
 
-// step does a part of the test, and then judges what has happened to the PodManagers that must not change.
+// step does a part of the test, and then checks the PodManagers that must not change.
 func (f *fleet) step(name string, do func()) {
 	f.T.Helper()
 	began := time.Now()
@@ -59,7 +58,7 @@ func (f *fleet) step(name string, do func()) {
 	f.judge(name)
 	f.T.Logf("%s: %.1f s", name, time.Since(began).Seconds())
 	if f.T.Failed() {
-		f.T.FailNow() // the rest would only tell of the consequences
+		f.T.FailNow() // further failures would only be consequences
 	}
 }
 
@@ -97,7 +96,7 @@ func (f *fleet) freeze(subjects ...[]*subject) {
 	}
 }
 
-// wantEnded checks the pods of PodManagers at their end: none is orphaned, and those that are updated in place are still the same ones.
+// wantEnded checks the pods of PodManagers at their end: none is orphaned, and those that are updated in place are still the same.
 func (f *fleet) wantEnded(subjects ...[]*subject) {
 	f.T.Helper()
 	views := f.views()

@@ -23,19 +23,19 @@ type version struct {
 // file returns the path of a file of this version.
 func (v *version) file(name string) string { return filepath.Join(v.root, name) }
 
-// install installs the CRD, the rights and the policies of this version over those of another one.
+// install installs the CRD, the permissions and the policies of this version over those of another one.
 func (v *version) install(ctx context.Context) error {
 	_, err := v.Kubectl(ctx, "apply", "-f", v.file("artifacts/crd.yaml"), "-f", v.file("artifacts/rbac.yaml"),
 		"-f", v.file("artifacts/policy.yaml"), "-f", v.file(shardRights))
 	return err
 }
 
-// missingError says that the clone does not have the commit.
+// missingError means that the clone does not have the commit.
 type missingError struct{ error }
 
 func isMissing(err error) bool { return errors.As(err, new(missingError)) }
 
-// build puts the files of a commit into a folder, and builds its controller there.
+// build extracts the files of a commit into a folder, and builds its controller there.
 func build(root, commit, folder string) error {
 	if err := execute(root, "git", "cat-file", "-e", commit+"^{commit}"); err != nil {
 		return missingError{fmt.Errorf("this clone does not have commit %s; a clone with the full history has it: %w", commit, err)}

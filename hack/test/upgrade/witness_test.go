@@ -28,23 +28,23 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// witness sees every version of all PodManagers, pods and ControllerRevisions of some namespaces, as they are stored: it knows no types, so no
-// field is lost on it. It has a connection of its own.
+// witness sees every version of all PodManagers, pods and ControllerRevisions of some namespaces, as they are stored. It uses no Go types, so it
+// misses no field. It has a separate connection.
 //
-// When a CRD is replaced, the API server ends the watches of its objects and forgets their history. The witness then lists them. Their
-// resourceVersions are those that it knows, unless something was written meanwhile.
+// When a CRD is replaced, the API server ends the watches of its objects and drops their history. The witness then lists them. Their
+// resourceVersions are the ones that it knows, unless something was written in the meantime.
 type witness struct {
 	t         *testing.T
 	resources []dynamic.ResourceInterface
 
 	mu      sync.Mutex
 	present map[types.UID]*unstructured.Unstructured
-	// managers and pods are those that are present, decoded.
+	// managers and pods are the present ones, decoded.
 	managers map[types.UID]*v1.PodManager
 	pods     map[types.UID]*corev1.Pod
-	// changed is when something was last seen to change.
+	// changed is when a change was last seen.
 	changed time.Time
-	// held are the PodManagers, as namespace/name, whose objects must not change; before are the objects as they were then.
+	// held are the PodManagers, as namespace/name, whose objects must not change. before are these objects at the time of the freeze.
 	held   map[string]bool
 	before map[types.UID]*unstructured.Unstructured
 	wrong  []string
@@ -100,7 +100,7 @@ func (w *witness) follow(ctx context.Context, resource dynamic.ResourceInterface
 	}
 }
 
-// watch watches until the API server ends the watch, and returns the version to go on with; empty if there is none.
+// watch watches until the API server ends the watch, and returns the version to continue from; empty if there is none.
 func (w *witness) watch(ctx context.Context, resource dynamic.ResourceInterface, version string, known map[types.UID]*unstructured.Unstructured) string {
 	watching, err := resource.Watch(ctx, metav1.ListOptions{ResourceVersion: version})
 	if err != nil {
@@ -118,7 +118,7 @@ func (w *witness) watch(ctx context.Context, resource dynamic.ResourceInterface,
 	return version
 }
 
-// see takes in a version of an object, and judges it if nothing may change.
+// see handles a version of an object, and checks it if its PodManager must not change.
 func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watch.EventType, object *unstructured.Unstructured) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -142,7 +142,7 @@ func (w *witness) see(known map[types.UID]*unstructured.Unstructured, event watc
 	}
 }
 
-// compare compares an object that must not change with what it was.
+// compare compares an object that must not change with its state before.
 func (w *witness) compare(object *unstructured.Unstructured) {
 	if !w.held[subjectOf(object)] {
 		return
@@ -157,7 +157,7 @@ func (w *witness) compare(object *unstructured.Unstructured) {
 	}
 }
 
-// note takes in the present version of an object, or that it is gone.
+// note records the present version of an object, or that it is gone.
 func (w *witness) note(object *unstructured.Unstructured, isGone bool) {
 	uid := object.GetUID()
 	if isGone {
@@ -181,7 +181,7 @@ func (w *witness) note(object *unstructured.Unstructured, isGone bool) {
 	}
 }
 
-// complain reports once what is wrong with an object, which shows in many of its versions.
+// complain records a problem with an object once, because it shows in many versions.
 func (w *witness) complain(object *unstructured.Unstructured, what string) {
 	wrong := fmt.Sprintf("%s %s/%s: %s", object.GetKind(), object.GetNamespace(), object.GetName(), what)
 	if !slices.Contains(w.wrong, wrong) {
@@ -194,7 +194,7 @@ func subjectOf(object *unstructured.Unstructured) string {
 	return object.GetNamespace() + "/" + ownerOf(object.GetKind(), object.GetName())
 }
 
-// hold makes the present objects of PodManagers those that must not change.
+// hold records the present objects of PodManagers as those that must not change.
 func (w *witness) hold(subjects []*subject) {
 	w.t.Helper()
 	w.settle()
@@ -215,7 +215,7 @@ func (w *witness) hold(subjects []*subject) {
 	w.t.Logf("%d objects of %d PodManagers must not change", objects, len(w.held))
 }
 
-// release lets the objects of PodManagers change again.
+// release allows the objects of PodManagers to change again.
 func (w *witness) release(subjects ...[]*subject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -224,8 +224,8 @@ func (w *witness) release(subjects ...[]*subject) {
 	}
 }
 
-// settle waits until nothing changes any more, and the witness has seen all there is. If something has changed that must not, the cluster may
-// never come to rest, and judge has enough to report.
+// settle waits until nothing changes any more, and the witness has seen everything. If something has changed that must not, the cluster may never
+// come to rest, and judge has enough to report.
 func (w *witness) settle() {
 	w.t.Helper()
 	began := time.Now()
@@ -264,8 +264,8 @@ func (w *witness) list() (all []unstructured.Unstructured) {
 	return all
 }
 
-// judge fails the test if something changed that must not. It reads all objects once more: a field that the CRD no longer has is gone although
-// no object was written.
+// judge fails the test if something changed that must not. It reads all objects once more, because a field that the CRD no longer has disappears
+// although no object was written.
 func (w *witness) judge(when string) {
 	w.t.Helper()
 	w.settle()
@@ -275,7 +275,7 @@ func (w *witness) judge(when string) {
 	for i := range stored {
 		w.compare(&stored[i])
 	}
-	const most = 30 // to report
+	const most = 30 // problems to report
 	for _, wrong := range w.wrong[:min(most, len(w.wrong))] {
 		w.t.Errorf("%s: %s", when, wrong)
 	}

@@ -18,7 +18,7 @@ import (
 
 const ourAccount = "system:serviceaccount:podmanager-system:podmanager-controller"
 
-// What somebody overwrites is put back; what they apply again is left as it is; and of the configuration nothing but the bundle is ours.
+// An overwritten bundle is restored. If a user applies the manifest again, the bundle stays. The controller owns nothing but the bundle.
 func TestPutBack(t *testing.T) {
 	clean(t)
 	h := start(t)
@@ -60,7 +60,7 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
-// otherCA is the CA of the cluster: one that exists, but is not ours.
+// otherCA returns the CA of the cluster: a valid one that is not ours.
 func otherCA(t *testing.T) []byte {
 	t.Helper()
 	found, err := cluster.Kube.CoreV1().ConfigMaps("kube-system").Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{})
@@ -70,12 +70,12 @@ func otherCA(t *testing.T) []byte {
 	return []byte(found.Data["ca.crt"])
 }
 
-// The CRD gets the bundle while its conversion is a webhook of ours, and is left alone otherwise.
+// The CRD gets the bundle while it uses our conversion webhook, and is not touched otherwise.
 func TestConversionBundle(t *testing.T) {
 	clean(t)
 	t.Cleanup(func() {
 		if err := cluster.InstallCRD(context.WithoutCancel(t.Context())); err != nil {
-			t.Log(err) // the package tries again at the end
+			t.Log(err) // tearDown tries again
 		}
 	})
 	h := start(t)
@@ -104,10 +104,10 @@ func TestConversionBundle(t *testing.T) {
 	if names := kubectl(t, "", "get", "crd", crd, "-o", "jsonpath={.spec.names.shortNames}"); names != `["pm"]` {
 		t.Errorf("something else has changed: the short names are %s", names)
 	}
-	// Turned off as README says, and then installed as it was.
+	// Conversion is turned off as in the README, and then restored.
 	kubectl(t, "", "patch", "crd", crd, "--type", "json", "-p", `[{"op": "remove", "path": "/spec/conversion"}]`)
 	convert("https://192.0.2.1/convert")
-	const life = 3 * time.Second // of a mistake: that nothing happens can only be waited for
+	const life = 3 * time.Second // for a mistake to show up: the absence of a change can only be waited for
 	for deadline := time.Now().Add(life); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if conversion := read(); strings.Contains(conversion, "caBundle") {
 			t.Fatalf("the webhook of somebody else has got a bundle: %s", conversion)
@@ -116,7 +116,7 @@ func TestConversionBundle(t *testing.T) {
 	kubectl(t, "", "patch", "crd", crd, "--type", "json", "-p", `[{"op": "remove", "path": "/spec/conversion"}]`)
 }
 
-// The rights are on these objects and no other.
+// The permissions cover these objects and no others.
 func TestRights(t *testing.T) {
 	for question, want := range map[string]string{
 		"get secret/podmanager-webhook":                                                        "yes",
@@ -140,7 +140,7 @@ func TestRights(t *testing.T) {
 		if strings.HasPrefix(object, "secret") {
 			arguments = append(arguments, "--namespace", systemSpace)
 		}
-		out, _ := cluster.Kubectl(t.Context(), arguments...) // fails for no
+		out, _ := cluster.Kubectl(t.Context(), arguments...) // fails if the answer is no
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		if got := lines[len(lines)-1]; got != want {
 			t.Errorf("may %s: %s, want %s", question, out, want)
@@ -151,7 +151,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// With a certificate from files nothing is written, and the certificate is followed when it changes.
+// With a certificate from files, the controller serves it and writes neither a Secret nor a bundle.
 func TestCertificateOfSomebodyElse(t *testing.T) {
 	clean(t)
 	maker := start(t)

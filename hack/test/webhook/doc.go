@@ -1,13 +1,14 @@
-// Package webhook tests the webhooks on a real API server, which calls the built controller on 127.0.0.1, and trusts what the controller
-// has written into the ValidatingWebhookConfiguration and the CRD, as the ServiceAccount of artifacts/webhook/rbac.yaml: what users read at
-// apply, and how certificates follow each other.
+// Package webhook tests the webhooks on a real API server, which calls the built controller on 127.0.0.1. The controller runs as the
+// ServiceAccount of artifacts/webhook/rbac.yaml, and the API server trusts the CAs that it has written into the ValidatingWebhookConfiguration
+// and the CRD. The tests cover what users read on apply, and the rotation of certificates.
 //
-// Run it with make e2e. The objects are there once in a cluster, so the package's tests run one after the other.
+// Run it with make e2e. The objects exist once in a cluster, so the package's tests run one after the other.
 //
-//	main_test.go      installing the rights
+//	main_test.go      installing the permissions
 //	space_test.go     what tests share: the configuration, controllers, calls
-//	words_test.go     what kubectl prints: of refusals, v1alpha1
-//	warnings_test.go  and of pods that the API server takes at another time
-//	rotation_test.go  CAs that follow each other while the API server calls, a Secret that is deleted
-//	bundle_test.go    what is written where, what is put back, and what is left alone
+//	words_test.go     what kubectl prints for refusals, and for v1alpha1
+//	warnings_test.go  what kubectl prints for pods that the API server refuses only for now
+//	rotation_test.go  rotation of CAs while the API server calls, and a deleted Secret
+//	strangers_test.go unauthenticated clients that send slowly, or send large requests
+//	bundle_test.go    what is written where, what is restored, and what is not touched
 package webhook

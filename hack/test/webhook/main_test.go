@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// cluster is what all tests use.
+// cluster is shared by all tests.
 var cluster *lab.Cluster
 
 func TestMain(m *testing.M) {

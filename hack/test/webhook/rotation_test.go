@@ -10,9 +10,9 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// One CA follows another, until the old one is forgotten, while the API server calls one replica and both are called by somebody who trusts
-// the bundle: each call gets through. The API server may be busy here, so that lives are not too short: a CA is everywhere within 2 s. Only
-// the first CA, which has to grow old, is made by a controller whose CAs live half as long: another one follows after 25 s.
+// The CA is rotated, until the old one is removed from the bundle, while the API server calls one replica and the test connects to both with the
+// bundle as its trusted CAs. No call fails. The API server may be busy here, so lifetimes are not too short: it sees a CA within 2 s. Only the
+// first CA is created by a controller whose CAs live half as long, so that its successor follows after 25 s.
 func TestRotation(t *testing.T) {
 	clean(t)
 	start(t, "-webhook-cert-lifetime", "10s").ready(t).end(t)
@@ -52,10 +52,10 @@ func TestRotation(t *testing.T) {
 	t.Logf("%d calls of the API server and %d handshakes, by CA: %v", applied, handshakes, signers)
 }
 
-// Who deletes the Secret gets another CA, and no call fails meanwhile.
+// If a user deletes the Secret, there is a new CA, and no call fails in the meantime.
 func TestSecretDeleted(t *testing.T) {
 	clean(t)
-	h := start(t, "-webhook-cert-lifetime", "100s") // a CA is everywhere within 10 s
+	h := start(t, "-webhook-cert-lifetime", "100s") // all API servers see a CA within 10 s
 	kubectl(t, manifest(t, h), "apply", "-f", "-")
 	h.ready(t)
 	old := awaitBundle(t)
@@ -84,7 +84,7 @@ func TestSecretDeleted(t *testing.T) {
 	}
 }
 
-// Two processes that start at the same moment agree on one Secret, whether or not they have a controller.
+// Two processes that start at the same time agree on one Secret, whether or not they run a controller.
 func TestStartTogether(t *testing.T) {
 	clean(t)
 	first, second := start(t), start(t, "-serve=webhook")

@@ -41,7 +41,7 @@ type hook struct {
 	address string
 }
 
-// start starts a controller that serves webhooks and works on no PodManager, and stops it when the test is over.
+// start starts a controller that serves webhooks and handles no PodManager. It is stopped when the test is over.
 func start(t *testing.T, flags ...string) *hook {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,7 @@ func start(t *testing.T, flags ...string) *hook {
 	return h
 }
 
-// end stops a controller that has not ended yet.
+// end stops a controller unless it has exited already.
 func (h *hook) end(t *testing.T) {
 	t.Helper()
 	select {
@@ -87,7 +87,7 @@ func (h *hook) ready(t *testing.T) *hook {
 	return h
 }
 
-// clean removes what an earlier test has left, and at the end what this one leaves.
+// clean removes what an earlier test has left behind, and at the end what this one leaves.
 func clean(t *testing.T) {
 	t.Helper()
 	remove := func() {
@@ -106,7 +106,7 @@ func clean(t *testing.T) {
 	t.Cleanup(remove)
 }
 
-// manifest is artifacts/webhook/configuration.yaml with a URL in place of the Service, which nobody could reach here.
+// manifest returns artifacts/webhook/configuration.yaml with a URL instead of the Service, which is not reachable here.
 func manifest(t *testing.T, h *hook) string {
 	t.Helper()
 	data, err := os.ReadFile("artifacts/webhook/configuration.yaml")
@@ -144,13 +144,13 @@ func readConfiguration(t *testing.T) *admissionregistrationv1.ValidatingWebhookC
 	return found
 }
 
-// bundle is the one in the configuration.
+// bundle returns the bundle in the configuration.
 func bundle(t *testing.T) []byte {
 	t.Helper()
 	return readConfiguration(t).Webhooks[0].ClientConfig.CABundle
 }
 
-// secret is the Secret, or nil.
+// secret returns the Secret, or nil if it does not exist.
 func secret(t *testing.T) *corev1.Secret {
 	t.Helper()
 	found, err := cluster.Kube.CoreV1().Secrets(systemSpace).Get(t.Context(), secretName, metav1.GetOptions{})
@@ -186,7 +186,7 @@ func authorities(bundle []byte) int {
 	return count
 }
 
-// handshake connects to a controller as somebody who trusts this bundle, and returns the CA's and the certificate's serial number.
+// handshake connects to a controller as a client that trusts this bundle, and returns the serial number of the CA.
 func (h *hook) handshake(bundle []byte) (string, error) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
@@ -200,7 +200,7 @@ func (h *hook) handshake(bundle []byte) (string, error) {
 	return chain[len(chain)-1].SerialNumber.Text(16), nil
 }
 
-// calls is how many requests have reached the webhooks of a controller, whatever they were answered.
+// calls returns how many requests have reached the webhooks of a controller, whatever the response.
 func (h *hook) calls(t *testing.T) int {
 	t.Helper()
 	text, err := h.ReadMetrics()
@@ -221,7 +221,7 @@ func (h *hook) calls(t *testing.T) int {
 	return sum
 }
 
-// apply makes the API server ask the webhooks, by a PodManager that it does not store.
+// apply makes the API server call the webhooks, with a dry-run create of a PodManager.
 func apply(t *testing.T) {
 	t.Helper()
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{GenerateName: "webhook-"}, Spec: v1.PodManagerSpec{Image: "nginx"}}
@@ -230,7 +230,7 @@ func apply(t *testing.T) {
 	}
 }
 
-// awaitCall waits until the API server reaches the webhooks of a controller: it has to see the configuration and the bundle first.
+// awaitCall waits until the API server reaches the webhooks of a controller: it must see the configuration and the bundle first.
 func awaitCall(t *testing.T, h *hook) {
 	t.Helper()
 	before := h.calls(t)

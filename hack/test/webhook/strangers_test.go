@@ -19,11 +19,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/webhook"
 )
 
-// memoryLimit is what the Deployment gives the controller, in bytes.
+// memoryLimit is the memory limit of the controller in its Deployment, in bytes.
 const memoryLimit = 512 << 20
 
-// slowClients open a number of connections, send the first byte of a request's body on each, and connect again when they are thrown out. It
-// returns how many are connected, until ctx is done.
+// slowClients opens count connections, sends the first byte of a request's body on each, and reconnects when a connection is closed, until ctx is
+// done. It returns the number of open connections.
 func (h *hook) slowClients(ctx context.Context, count int) (connected *atomic.Int32, wait func()) {
 	connected = &atomic.Int32{}
 	var all sync.WaitGroup
@@ -33,7 +33,7 @@ func (h *hook) slowClients(ctx context.Context, count int) (connected *atomic.In
 				h.sendSlowly(ctx, connected)
 				select {
 				case <-ctx.Done():
-				case <-time.After(time.Second): // the subject are slow bodies, not handshakes
+				case <-time.After(time.Second): // the test is about slow bodies, not about handshakes
 				}
 			}
 		})
@@ -56,7 +56,7 @@ func (h *hook) sendSlowly(ctx context.Context, connected *atomic.Int32) {
 	}
 }
 
-// Strangers hold all connections that the webhooks admit, each with a body that does not come: the API server is answered all the same.
+// Unauthenticated clients hold all connections of the webhooks, each with an unfinished body. The API server is answered all the same.
 func TestSlowBodies(t *testing.T) {
 	clean(t)
 	h := start(t)
@@ -82,7 +82,7 @@ func TestSlowBodies(t *testing.T) {
 	harness.WantMemory(t, h.Process, memoryLimit)
 }
 
-// Strangers send the largest conversions that are read, several at once: the controller stays within its memory.
+// Unauthenticated clients send several of the largest accepted conversions at once. The controller stays within its memory limit.
 func TestLargeConversions(t *testing.T) {
 	clean(t)
 	h := start(t)

@@ -16,10 +16,10 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// wouldRefuse is what kubectl prints of a pod that the API server would not take at the moment, before what it prints of the apply.
+// wouldRefuse is what kubectl prints before the result of the apply, for a pod that the API server would refuse at the moment.
 const wouldRefuse = "Warning: the API server would refuse this pod now: "
 
-// A pod that the API server takes at another time is no reason to refuse a PodManager: there is a warning.
+// A pod that the API server refuses only for now is no reason to refuse a PodManager. kubectl prints a warning.
 func testWarnings(t *testing.T) {
 	const pod = `pods "web-0" is forbidden: `
 	restricted := `violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false (container "a" must set securityContext.allowPrivilegeEscalation=false), ` +
@@ -56,7 +56,7 @@ func testWarnings(t *testing.T) {
 			s := newSpace(t)
 			test.prepare(s)
 			want := strings.ReplaceAll(test.want, "SPACE", s.name) + "\npodmanager.apps.mycompany.com/web created\n"
-			harness.Await(t, "kubectl to print the warning", func() (any, bool) { // until the API server knows of what was prepared
+			harness.Await(t, "kubectl to print the warning", func() (any, bool) { // until the API server has seen what was prepared
 				out, err := s.try(looked("v1", test.spec), "apply", "--dry-run=server", "-f", "-")
 				return fmt.Sprintf("%s\nwant\n%s\nerror: %v", out, want, err), out == strings.Replace(want, "created\n", "created (server dry run)\n", 1)
 			})
@@ -84,7 +84,7 @@ func (s *space) limitRange(fields string) {
 	s.mustCreate("apiVersion: v1\nkind: LimitRange\nmetadata: {name: limits}\nspec: {limits: [{type: Container, " + fields + "}]}\n")
 }
 
-// policy makes a policy that refuses all pods of the namespace.
+// policy creates a policy that refuses all pods of the namespace.
 func (s *space) policy(message string) {
 	s.t.Helper()
 	s.mustCreate(fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
@@ -108,7 +108,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 	})
 }
 
-// stubbornWebhook is somebody's who refuses all pods of the namespace, in the very words of the API server.
+// stubbornWebhook is a foreign webhook that refuses all pods of the namespace with the API server's own wording.
 func (s *space) stubbornWebhook() {
 	s.t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// What users read at apply, as kubectl prints it, with all of artifacts/webhook installed and served by one controller.
+// What kubectl prints on apply, with all of artifacts/webhook installed and served by one controller.
 func TestWords(t *testing.T) {
 	clean(t)
 	h := start(t)
@@ -54,7 +54,7 @@ type space struct {
 	name string
 }
 
-// newSpace makes a namespace, and waits for its ServiceAccount, without which no pod is taken.
+// newSpace creates a namespace and waits for its ServiceAccount, without which the API server refuses pods.
 func newSpace(t *testing.T) *space {
 	t.Helper()
 	made, err := cluster.Kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "webhook-"}}, metav1.CreateOptions{})
@@ -83,7 +83,7 @@ func (s *space) kubectl(arguments ...string) string {
 	return kubectl(s.t, "", append(arguments, "--namespace", s.name)...)
 }
 
-// expect applies a manifest, and wants kubectl to print exactly this.
+// expect applies a manifest and checks the exact output of kubectl.
 func (s *space) expect(want, manifest string, flags ...string) {
 	s.t.Helper()
 	out, err := s.try(manifest, append([]string{"apply", "-f", "-"}, flags...)...)
@@ -92,22 +92,22 @@ func (s *space) expect(want, manifest string, flags ...string) {
 	}
 }
 
-// looked is the manifest of a PodManager web that the controller of start looks at.
+// looked returns the manifest of a PodManager web that the controller of start checks.
 func looked(version, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: web, labels: {nobody: has-this}}\nspec: %s\n", version, spec)
 }
 
-// container is a spec whose template has one container with these fields.
+// container returns a spec whose template has one container with these fields.
 func container(fields string) string {
 	return "{template: {spec: {containers: [{name: a, " + fields + "}]}}}"
 }
 
-// podWith is a spec whose template has these fields, and one container with others.
+// podWith returns a spec whose template has these fields, and one container with the given fields.
 func podWith(pod, container string) string {
 	return "{template: {spec: {" + pod + " containers: [{name: a, image: nginx, " + container + "}]}}}"
 }
 
-// A pod that the API server finds invalid is refused at apply, in its own words and with the field of the PodManager. Dry runs are, too.
+// A pod that the API server finds invalid is refused on apply, with its own message and the field of the PodManager. So is a dry run.
 func testRefusals(t *testing.T) {
 	const template = "spec.template.spec."
 	tests := map[string]struct{ spec, want string }{
@@ -142,7 +142,7 @@ func testRefusals(t *testing.T) {
 	}
 }
 
-// Whoever writes v1alpha1 is told that it is old, and is refused in the same way.
+// A user who writes v1alpha1 gets a deprecation warning, and the same refusals.
 func testAlpha(t *testing.T) {
 	const deprecated = "Warning: apps.mycompany.com/v1alpha1 PodManager is deprecated; use apps.mycompany.com/v1, where spec.size is spec.replicas, " +
 		"and spec.command belongs to a container of spec.template\n"
@@ -162,7 +162,7 @@ func testAlpha(t *testing.T) {
 	}
 }
 
-// tellsCertificate checks the metrics that the alert about the certificate reads.
+// tellsCertificate checks the metrics that the certificate alert uses.
 func (h *hook) tellsCertificate(t *testing.T) {
 	t.Helper()
 	metrics, err := h.ReadMetrics()

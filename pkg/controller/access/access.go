@@ -21,7 +21,7 @@ import (
 // reviewTimeout is how long the API server may take to answer all access reviews of a namespace.
 const reviewTimeout = 10 * time.Second
 
-// manifestUser is the ServiceAccount that artifacts/rbac.yaml grants all rights to.
+// manifestUser is the ServiceAccount to which artifacts/rbac.yaml grants all rights.
 const manifestUser = "system:serviceaccount:podmanager-system:podmanager-controller"
 
 // Right is a verb on a resource or, as in RBAC, on resource/subresource.
@@ -40,10 +40,10 @@ var All = slices.Concat(
 	RightsOn("events.k8s.io", "events", "create", "patch"),
 )
 
-// toResizeAndDrain are the rights for updates in place that change CPU or memory, or have a grace period.
+// toResizeAndDrain has the rights for in-place updates that change CPU or memory, or that have a grace period.
 var toResizeAndDrain = slices.Concat(RightsOn("", "pods/status", "patch"), RightsOn("", "pods/resize", "patch"))
 
-// WithoutResizeAndDrain are the rights that the controller needs if it neither resizes nor drains pods.
+// WithoutResizeAndDrain has the rights that the controller needs if it neither resizes nor drains pods.
 var WithoutResizeAndDrain = slices.DeleteFunc(slices.Clone(All), func(r Right) bool { return slices.Contains(toResizeAndDrain, r) })
 
 func RightsOn(group, resource string, verbs ...string) []Right {
@@ -56,19 +56,19 @@ func RightsOn(group, resource string, verbs ...string) []Right {
 
 // Verdict is the result of an access review of a namespace.
 type Verdict struct {
-	// Missing tells that the namespace does not exist. A namespace that the controller may not get counts as existing.
+	// Missing means that the namespace does not exist. A namespace that the controller may not get counts as existing.
 	Missing bool
 	Lacking []Right
 	// User is the user that lacks the rights; empty if unknown.
 	User string
 }
 
-// MayRead tells whether the informers have all the rights that they need.
+// MayRead reports whether the informers have all the rights that they need.
 func (v Verdict) MayRead() bool {
 	return !v.Missing && !slices.ContainsFunc(v.Lacking, func(r Right) bool { return r.Verb == "list" || r.Verb == "watch" })
 }
 
-// IsComplete tells whether the namespace exists and no right is lacking.
+// IsComplete reports whether the namespace exists and no right is lacking.
 func (v Verdict) IsComplete() bool {
 	return !v.Missing && len(v.Lacking) == 0
 }
@@ -124,7 +124,7 @@ func has(ctx context.Context, client kubernetes.Interface, namespace string, r R
 		}},
 	}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
-		return true, nil // without access reviews, the first refused request will tell
+		return true, nil // without access reviews, the first forbidden request will show what is lacking
 	}
 	if err != nil {
 		return false, err
@@ -132,7 +132,7 @@ func has(ctx context.Context, client kubernetes.Interface, namespace string, r R
 	return review.Status.Allowed, nil
 }
 
-// userName is the user name of the controller at the API server; empty if the API server does not tell it, as before Kubernetes 1.28.
+// userName returns the user name of the controller. It is empty if the API server has no SelfSubjectReviews, as before Kubernetes 1.28.
 func userName(ctx context.Context, client kubernetes.Interface) (string, error) {
 	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
@@ -144,7 +144,7 @@ func userName(ctx context.Context, client kubernetes.Interface) (string, error) 
 	return review.Status.UserInfo.Username, nil
 }
 
-// describe lists rights for people: "list, watch pods; patch pods/resize".
+// describe formats rights for people: "list, watch pods; patch pods/resize".
 func describe(all []Right) string {
 	var resources []string
 	verbs := map[string][]string{}
@@ -167,7 +167,7 @@ func describe(all []Right) string {
 	return strings.Join(resources, "; ")
 }
 
-// Refusal says which rights are lacking and how to grant them.
+// Refusal returns which rights are lacking and how to grant them.
 func (v Verdict) Refusal(namespace string) string {
 	user, binding := cmp.Or(v.User, "this user"), "--user "+cmp.Or(v.User, "NAME")
 	account, isAccount := strings.CutPrefix(v.User, "system:serviceaccount:")

@@ -26,7 +26,7 @@ func TestAccess(t *testing.T) {
 	tests := map[string]struct {
 		namespace          string
 		deny               []Right
-		getErr, reviewErr  error // of namespaces and of reviews
+		getErr, reviewErr  error // from getting the namespace, and from access reviews
 		missing, mayRead   bool
 		lacking, wantError string
 	}{
@@ -96,7 +96,7 @@ func TestManifestGrantsAllRights(t *testing.T) {
 		}
 		for _, rule := range role.Rules {
 			if rule.APIGroups[0] == "admissionregistration.k8s.io" {
-				continue // for a note of /readyz: the controller works without it
+				continue // for a note in /readyz: the controller works without it
 			}
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
@@ -105,7 +105,8 @@ func TestManifestGrantsAllRights(t *testing.T) {
 			}
 		}
 	}
-	// This right tells a namespace that does not exist from an empty one. The controller works without it, so All does not have it.
+	// With this right the controller can tell a namespace that does not exist from an empty one. It works without the right, so All does not
+	// have it.
 	delete(given, Right{"", "namespaces", "get"})
 	for _, right := range All {
 		if !given[right] {

@@ -28,7 +28,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// failures are all answers to a request but success.
+// failures returns every kind of failed response to a request.
 func failures() map[string]error {
 	resource, kind := schema.GroupResource{Resource: "things"}, schema.GroupKind{Kind: "Thing"}
 	return map[string]error{
@@ -46,8 +46,8 @@ func failures() map[string]error {
 	}
 }
 
-// Whatever the API server answers to a write, the key is not left alone: the sync fails, and so has a backoff, the request is held back until a
-// time at which the key is queued again, or what was wanted is true anyway.
+// Whatever the API server responds to a write, the key is retried or needs no retry: the sync fails and has a backoff, or the request has a
+// hold and the key is requeued when the hold ends, or the desired state is already reached.
 func TestEveryAnswerEnds(t *testing.T) {
 	manager := Manager(3)
 	manager.Finalizers = []string{v1.Finalizer}
@@ -57,10 +57,10 @@ func TestEveryAnswerEnds(t *testing.T) {
 	stores, _ := history.Find(history.Sources{Manager: manager, Remembered: remember}).ToStore(true)
 	tests := map[string]struct {
 		plan plan.Plan
-		// done are the answers after which nothing is left to do.
+		// done has the responses after which nothing is left to do.
 		done []string
 	}{
-		"create":           {plan: plan.Plan{Create: []plan.Creation{{Index: 0, Revision: revision}}}, done: []string{"exists"}}, // and is ours
+		"create":           {plan: plan.Plan{Create: []plan.Creation{{Index: 0, Revision: revision}}}, done: []string{"exists"}}, // the pod is ours
 		"delete":           {plan: plan.Plan{Delete: []rollout.Deletion{{Pod: pod, Why: rollout.WhySurplus}}}},
 		"adopt":            {plan: plan.Plan{Adopt: []*corev1.Pod{pod}}},
 		"release":          {plan: plan.Plan{Release: []*corev1.Pod{pod}}},
@@ -95,7 +95,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 	}
 }
 
-// answering is an executor whose every write fails with this error; what it reads are these objects.
+// answering returns an executor whose writes all fail with this error. Its reads return these objects.
 func answering(err error, pod *corev1.Pod, stored *appsv1.ControllerRevision, manager *v1.PodManager) *Executor {
 	fail := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, err }
 	kube, managers := kubefake.NewClientset(pod, stored), fake.NewSimpleClientset(manager)

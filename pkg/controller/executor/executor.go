@@ -30,8 +30,8 @@ type Executor struct{ reconcile.Deps }
 
 func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 
-// Begin brings objects into the shard, adds the finalizer, or makes sure that the plan is not outdated, and reports whether to proceed with
-// the plan.
+// Begin labels objects that lack their shard, adds the finalizer, or makes sure that the plan is not outdated. It reports whether to proceed
+// with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
 	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
 	e.Memories.Of(key).BeginPlan()
@@ -43,17 +43,18 @@ func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *pl
 		if isLive || done.Outdated || done.Err != nil {
 			return done, isLive
 		}
-		// It is refused. The rest of the plan goes on: the pods have owner references, and are deleted without the finalizer, too.
+		// The API server has refused it. Proceed with the rest of the plan: the pods have owner references, so they are deleted without the
+		// finalizer, too.
 	}
 	return done, !decided.NeedsLiveSpec() || !e.isOutdated(ctx, key, observed, decided, done)
 }
 
-// Apply carries out a plan, up to a failure that the rest of the plan depends on.
+// Apply carries out a plan. It stops at a failure that the rest of the plan depends on.
 func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	if !e.adoptRevisions(ctx, key, decided.AdoptRevisions, done) || !e.storeRevisions(ctx, key, decided.Store, done) {
-		return // a pod without a stored revision could not be traced to its template later
+		return // without a stored revision, a pod could not be traced to its template later
 	}
-	e.markRevisions(ctx, key, decided.Mark, done) // before pods move; but a mark that is refused keeps none from moving
+	e.markRevisions(ctx, key, decided.Mark, done) // before pods are replaced or updated; a refused mark does not stop that
 	if done.Outdated {
 		return
 	}
@@ -65,7 +66,7 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	if done.Outdated {
 		return
 	}
-	// Creates depend on the deletes: a pod that was not deleted would be one too many beside its replacement.
+	// Creates depend on the deletes: if a pod was not deleted, its replacement would be one pod too many.
 	if deleted {
 		e.applyCreate(ctx, key, decided.Create, done)
 	}
@@ -75,27 +76,27 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	}
 }
 
-// abandonPlan ends the plan, because the cluster was found not to be as the plan has it: no further request and no status may depend on it.
-// The next sync reads live, after the backoff of a failed sync.
+// abandonPlan ends the plan, because the cluster is not in the state that the plan assumes. No further request and no status may depend on
+// the plan. The next sync reads live, after the backoff of a failed sync.
 func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, why error) {
 	e.Memories.Of(key).ReadLive = true
 	done.Outdated = true
 	done.AddError(why)
 }
 
-// holdBack keeps requests that were refused out of plans for a while.
+// holdBack starts a hold: plans leave out requests of this kind for a while, because the API server has refused them.
 func (e *Executor) holdBack(key cache.ObjectName, hold requeue.HoldKey, failure requeue.Failure, done *reconcile.Outcome) {
 	until := e.Memories.Of(key).Refuse(hold, failure, done.Manager.Generation, e.Clock.Now())
 	done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
 }
 
-// newManagerAge is the age up to which a PodManager needs no live read before its first plan. If it was edited or deleted meanwhile, the
-// cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
+// newManagerAge is the age up to which a PodManager needs no live read before its first plan. If a user has edited or deleted it in the
+// meantime, the cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
 const newManagerAge = 10 * time.Second
 
-// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, as for
-// a frozen leader that does not know yet that another replica leads. One read is a small price for not creating, deleting or
-// adopting pods that are not wanted any more. Only the first pods of a new PodManager are created without it.
+// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, for example
+// if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating, deleting or
+// adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without it.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) bool {
 	now, manager := e.Clock.Now(), observed.Manager
 	age := now.Sub(manager.CreationTimestamp.Time)
@@ -108,7 +109,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 		return true
 	}
 	live = e.Memories.Of(key).WithWholeStatus(live)
-	// Comparing the generation is not enough: after an etcd restore the same generation may have another spec.
+	// Comparing the generation is not enough: after an etcd restore, the same generation may have a different spec.
 	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
 		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
 		return false
@@ -123,9 +124,9 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 	return true
 }
 
-// applyClaims releases and adopts pods, and reports whether all requests succeeded. The rest of the plan depends on them: a pod that was not
-// released would be one too many beside its replacement, and a pod that was not adopted would be missing. What is refused is held back, and the
-// next plan does without.
+// applyClaims releases and adopts pods, and reports whether all requests succeeded. The rest of the plan depends on them: if a pod was not
+// released, its replacement would be one pod too many, and if a pod was not adopted, a pod would be missing. Refused requests get a hold, and
+// the next plan does without them.
 func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) bool {
 	released := InParallel(len(decided.Release), func(i int) PodResult {
 		return e.releasePod(ctx, key, done.Manager, decided.Release[i])
@@ -142,7 +143,7 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 	return releasedAll && adoptedAll
 }
 
-// applyDelete deletes pods, and reports whether no request failed.
+// applyDelete deletes pods, and reports whether all requests succeeded.
 func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deletions []rollout.Deletion, done *reconcile.Outcome) bool {
 	results := InParallel(len(deletions), func(i int) PodResult {
 		return e.deletePod(ctx, key, done.Manager, deletions[i])
@@ -152,7 +153,7 @@ func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deleti
 	return all
 }
 
-// applyCreate creates pods with a slow start, and stops at the first failure: a quota or a broken template then costs a few requests
+// applyCreate creates pods with a slow start, and stops at the first failure, so that a quota or a broken template costs a few requests
 // instead of hundreds.
 func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *reconcile.Outcome) {
 	results := startSlowly(len(creations), func(i int) PodResult {
@@ -163,7 +164,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 		hold := plan.CreateHold(creations[i].Revision)
 		switch {
 		case r.Err != nil && requeue.NamespaceIsTerminating(r.Err):
-			// Users need not know, and each pod deletion would bring another try.
+			// Hold creates back without reporting a failure: users need not know, and each pod deletion would cause another attempt.
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 			e.holdBack(key, hold, requeue.Failure{}, done)
 		case r.taken:
@@ -179,10 +180,10 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	}
 }
 
-// stepRefused is for pods whose update in place was refused: an annotation of the pod says so.
+// stepRefused is the step of pods whose in-place update was refused. An annotation of the pod records the refusal.
 const stepRefused inplace.Step = "Refused"
 
-// applyUpdates makes the next step of each update in place.
+// applyUpdates carries out the next step of each in-place update.
 func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updates []inplace.Update, done *reconcile.Outcome) {
 	results := InParallel(len(updates), func(i int) PodResult { return e.updatePod(ctx, key, done.Manager, updates[i]) })
 	for i, r := range results {
@@ -195,15 +196,15 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 		}
 		done.Updated[step] = append(done.Updated[step], r.Pod)
 		if r.refused || !updates[i].IsGateStep() && !updates[i].NeedsKubelet() {
-			done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainUpdated)) // no kubelet will answer with an event
+			done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainUpdated)) // no kubelet will respond with an event
 		}
 	}
 	e.collect(key, requeue.HoldUpdate, results, done)
 }
 
 // collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests
-// succeeded. A refusal by the API server starts a hold with backoff. A request that found its object changed ends the plan. Any other failure
-// is an error of the sync.
+// succeeded. If the API server refuses a request, collect starts a hold with backoff. If a request finds its object changed, the plan ends.
+// Any other failure is an error of the sync.
 func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
 	var held *requeue.Failure
 	for _, r := range results {
@@ -227,7 +228,7 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results [
 	}
 	all = len(pods) == len(results)
 	switch {
-	case held != nil: // once for all requests: each call doubles the hold
+	case held != nil: // once for all requests, because each call doubles the hold
 		e.holdBack(key, hold, *held, done)
 	case all && len(pods) > 0:
 		e.Memories.Of(key).Accept(hold)
@@ -235,16 +236,17 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results [
 	return pods, all
 }
 
-// errNoResult keeps a request without a pod and without an error, which would be a bug, from ending a sync as if nothing were left to do.
+// errNoResult is for a request with neither a pod nor an error, which would be a bug. Without it, the sync would end as if nothing were left
+// to do.
 var errNoResult = reconcile.Changed("", errors.New("the request has no result"))
 
-// failureOf is the failure of a request, and whether to hold back such requests. If the plan before this one has found the same object changed,
-// the plan was made on a live read, and the object is as it was: a policy or a webhook refuses the request, with words that sound like a change.
-// Adoptions and finalizers are held back after any second failure: the rest of the plan can do without.
+// failureOf returns the failure of a request, and whether to hold back such requests. If the previous plan also found this object changed,
+// this plan was made from a live read, and the object has not changed: a policy or a webhook refuses the request with a response that looks
+// like a change. Adoptions and finalizers are held back after any second failure, because the rest of the plan can do without them.
 func (e *Executor) failureOf(key cache.ObjectName, hold requeue.HoldKey, generation int64, err error) (failure requeue.Failure, isHeld bool) {
 	failure = requeue.Failed(hold.Condition, err)
 	memory := e.Memories.Of(key)
-	_, wasHeld := memory.HoldsOf(generation)[hold] // and has not succeeded since
+	_, wasHeld := memory.HoldsOf(generation)[hold] // it has not succeeded since
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
 	case isChanged && (memory.FoundChanged(changed.Object) || wasHeld):
@@ -262,7 +264,7 @@ func isChanged(err error) bool {
 	return ok
 }
 
-// changed makes a ChangedError of the answer to a request about an object, if it may be one.
+// changed wraps the error of a request in a ChangedError if it may mean that the object has changed.
 func changed(object string, err error) error {
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
 		return reconcile.Changed(object, err)
@@ -270,7 +272,7 @@ func changed(object string, err error) error {
 	return err
 }
 
-// changedUnlessInvalid is for requests without a precondition in their content: what is invalid is refused.
+// changedUnlessInvalid is changed for requests without a precondition in their content, for which Invalid is a refusal.
 func changedUnlessInvalid(object string, err error) error {
 	if apierrors.IsInvalid(err) {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// addFinalizer keeps the PodManager from being gone before the controller has deleted or released its pods.
+// addFinalizer keeps the PodManager from disappearing before the controller has deleted or released its pods.
 func (e *Executor) addFinalizer(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) bool {
 	return e.changeFinalizers(ctx, key, done, append(slices.Clone(done.Manager.Finalizers), v1.Finalizer))
 }
@@ -30,9 +30,9 @@ func (e *Executor) removeFinalizer(ctx context.Context, key cache.ObjectName, do
 	return e.changeFinalizers(ctx, key, done, slices.DeleteFunc(slices.Clone(done.Manager.Finalizers), isOurs))
 }
 
-// changeFinalizers writes the finalizers of the PodManager with this UID, if it still has the observed finalizers, and reports whether it has,
-// and the spec is still the one of the plan, as the answer shows. The precondition is the list of finalizers and not the resourceVersion, because
-// frequent writes by others would make that fail each time.
+// changeFinalizers writes the finalizers of the PodManager with this UID, if its finalizers are still the observed ones. It reports whether
+// that succeeded and, as the response shows, the spec is still the plan's. The precondition is the list of finalizers, not the
+// resourceVersion, which would fail each time if other clients write frequently.
 func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome, finalizers []string) bool {
 	planned := done.Manager
 	var before any // a JSON patch tests for null if there are no finalizers
@@ -51,7 +51,7 @@ func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, d
 	live, err := e.PodManagers.PodManagers(key.Namespace).Patch(ctx, key.Name, types.JSONPatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	if err != nil {
-		// The PodManager may be gone, have other finalizers, or be going, so that no finalizer can be added.
+		// The PodManager may be gone, have other finalizers, or be terminating, in which case no finalizer can be added.
 		err = changed("finalizers", fmt.Errorf("changing the finalizers: %w", err))
 		e.collect(key, requeue.HoldFinalizer, []PodResult{{Err: err}}, done)
 		return false

@@ -47,7 +47,7 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 	other := []string{"example.com/other"}
 	tests := map[string]struct {
 		live func(*v1.PodManager)
-		// finalizers are the live ones afterwards, created tells that the plan proceeded.
+		// finalizers are the live ones afterwards; created means that the plan proceeded.
 		finalizers []string
 		created    bool
 	}{
@@ -73,7 +73,7 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 			test.live(live)
 			kube, managers := kubefake.NewClientset(), fake.NewSimpleClientset(live)
 			done := carryOut(ctx, newExecutor(source.Clients{Kube: kube, PodManagers: managers.AppsV1()}), cached)
-			// The fake API server answers a failed test of a JSON patch with another error than the real one.
+			// If the test of a JSON patch fails, the fake API server returns a different error than the real one.
 			if created, abandoned := len(done.Created) > 0, done.Outdated || done.Err != nil; created != test.created || abandoned == created {
 				t.Errorf("created %v, outdated %v, error %v; want created %v", created, done.Outdated, done.Err, test.created)
 			}
@@ -85,8 +85,8 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 	}
 }
 
-// A refused finalizer is reported as a failure and held back, and the rest of the plan goes on. What sounds like a change is one at first, and a
-// refusal if the next plan, which is made on a live read, finds the same.
+// A refused finalizer is reported as a failure and held back, and the rest of the plan proceeds. A response that looks like a change counts
+// as a change at first. If the next plan, which is made from a live read, gets the same response, it counts as a refusal.
 func TestRefusedFinalizer(t *testing.T) {
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web"}, Spec: v1.PodManagerSpec{
 		Replicas: ptr.To[int32](1), Image: "nginx", ScaleDown: &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(1))},

@@ -6,17 +6,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 )
 
-// maxAtOnce is how many requests a sync has on their way at the most. An overloaded API server does not get faster: its watches fall behind,
-// ours and those of the scheduler and the kubelets, and it closes them. The flag -kube-api-qps bounds the requests of all syncs.
+// maxAtOnce is how many requests of a sync may be in flight. More requests do not make an overloaded API server faster: its watches fall
+// behind, including those of the scheduler and the kubelets, and it closes them. The flag -kube-api-qps limits the requests of all syncs
+// together.
 const maxAtOnce = 128
 
-// PodResult is the result of one request: a pod or an error, but for a name that is taken.
+// PodResult is the result of one request: a pod or an error. If the name is taken, it has neither.
 type PodResult struct {
 	Pod *corev1.Pod
 	Err error
-	// taken tells that a pod outside the cache has the name of the pod to create, foreign that users should know about that pod.
+	// taken means that a pod outside the cache has the name of the pod to create. foreign means that users should know about that pod.
 	taken, foreign bool
-	// refused tells that an update in place was refused, and that an annotation of the pod says so.
+	// refused means that the API server refused an in-place update, and that an annotation of the pod records the refusal.
 	refused bool
 }
 
@@ -25,8 +26,8 @@ func InParallel(count int, call func(i int) PodResult) []PodResult {
 	return slowStart(count, maxAtOnce, func(PodResult) bool { return false }, call)
 }
 
-// startSlowly makes up to count calls: one at first, and each that ends admits one more, up to maxAtOnce at a time. After the first failed call it
-// starts no further call. It returns the results of the calls it made, in order.
+// startSlowly makes up to count calls. It starts with one, and each call that ends admits one more, up to maxAtOnce at a time. After a call
+// has failed, it starts no further calls. It returns the results of the calls that it made, in order.
 func startSlowly(count int, call func(i int) PodResult) []PodResult {
 	return slowStart(count, 1, func(r PodResult) bool { return r.Err != nil }, call)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Calls start slowly, and none starts after a failure.
+// Calls start slowly, and no call starts after a failure.
 func TestSlowStart(t *testing.T) {
 	never := -1
 	tests := map[string]struct {
@@ -65,7 +65,7 @@ func TestSlowStart(t *testing.T) {
 	}
 }
 
-// With a quota of 5, only a few of 500 creates are refused. How many depends on whether successes or refusals are answered first.
+// With a quota of 5, only a few of 500 creates are refused. How many depends on whether successes or refusals come back first.
 func TestQuotaRefusesFewCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		results := startSlowly(500, func(i int) PodResult {

@@ -20,8 +20,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// createPod creates one pod. The deterministic name keeps it from being created twice: if the answer to an earlier create was lost, this
-// create fails with AlreadyExists, and a live read tells who controls the pod of that name.
+// createPod creates one pod. The deterministic name prevents duplicates: if the response to an earlier create was lost, this create fails
+// with AlreadyExists, and a live read shows who controls the pod with that name.
 func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) PodResult {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
@@ -44,9 +44,9 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// resolveNameInUse reads live a pod that the cache did not show and that has the name of a pod to create. If the PodManager controls it
-// and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name, releases the pod, or
-// finds the name free.
+// resolveNameInUse does a live read of the pod that already has the name of a pod to create, and that the cache did not show. If the
+// PodManager controls it and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name,
+// releases the pod, or finds the name free.
 func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -60,11 +60,11 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		logger.V(2).Info("Pod exists already and is ours")
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 		return PodResult{Pod: pod}
-	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // one that ends only keeps its name until then
+	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
 		logger.V(2).Info("Pod is ours and was relabelled away")
 		e.Tracker.MarkUnsettled(key, name)
 	case isShown:
-		// The cache will show the pod, so that the next sync knows that the name is in use.
+		// The cache will show the pod, so the next sync will know that the name is in use.
 		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by another pod")
@@ -73,15 +73,15 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 	return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 }
 
-// outcomeIsUnknown reports whether a failed write may have been carried out: the API server has not answered, or has given up halfway.
+// outcomeIsUnknown reports whether a failed write may have been applied: the API server has not responded, or has given up halfway.
 func outcomeIsUnknown(err error) bool {
 	return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown || apierrors.IsTimeout(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) || apierrors.IsUnexpectedServerError(err)
 }
 
-// deletePod deletes the pod with this UID, not a later one of the same name. If the pod's PodManager is being deleted, or is gone, the
-// resourceVersion is a precondition, too: a pod that was orphaned meanwhile must stay. The typed client would drop the answer, whose resourceVersion
-// the cache has to catch up with.
+// deletePod deletes the pod with this UID, not a later one with the same name. If the pod's PodManager is being deleted or is gone, the
+// resourceVersion is a precondition, too: a pod that was orphaned in the meantime must stay. The typed client would drop the response, but
+// the cache has to catch up with its resourceVersion.
 func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, deletion rollout.Deletion) PodResult {
 	pod := deletion.Pod
 	deleted := &corev1.Pod{}
@@ -101,7 +101,7 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 	metrics.PodsDeleted.Inc()
 	e.trackWrite(key, deleted)
 	if deleted.DeletionTimestamp == nil {
-		// The pod is gone at once. Until its delete event arrives, it counts as terminating.
+		// The pod is gone already. Until its delete event arrives, it counts as terminating.
 		deleted.DeletionTimestamp = &metav1.Time{Time: e.Clock.Now()}
 	}
 	return PodResult{Pod: deleted}
@@ -143,13 +143,13 @@ func (e *Executor) patchMetadata(ctx context.Context, key cache.ObjectName, pod 
 	}
 	patched, err := e.patchPod(ctx, key, pod, patch)
 	if err != nil {
-		// The pod may be gone, another one may have its name, or it may have got another controller.
+		// The pod may be gone, its name may belong to another pod, or it may have another controller by now.
 		return PodResult{Err: changed(string(pod.UID), fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err))}
 	}
 	return PodResult{Pod: patched}
 }
 
-// patchPod sends a patch, which has the pod's UID.
+// patchPod sends a patch, which includes the pod's UID.
 func (e *Executor) patchPod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod, patch []byte, subresource ...string) (*corev1.Pod, error) {
 	patched, err := e.Kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: v1.ControllerName}, subresource...)

@@ -47,7 +47,7 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 	return false
 }
 
-// writeRevision creates a revision, or updates it if it exists. The next sync waits until the cache of the shard shows it.
+// writeRevision creates a revision, or updates it if it exists. The next sync waits until the shard's cache shows it.
 func (e *Executor) writeRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, exists bool) (written *appsv1.ControllerRevision, err error) {
 	e.stamp(revision)
 	client := e.Kube.AppsV1().ControllerRevisions(key.Namespace)
@@ -62,8 +62,8 @@ func (e *Executor) writeRevision(ctx context.Context, key cache.ObjectName, revi
 	return written, err
 }
 
-// adoptRevisions adopts orphaned revisions of a deleted PodManager of the same name. It returns true if there are none: after an adoption
-// the plan is outdated.
+// adoptRevisions adopts orphaned revisions of a deleted PodManager with the same name. It returns true only if there are none, because the
+// plan is outdated after an adoption.
 func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *reconcile.Outcome) bool {
 	for _, revision := range revisions {
 		wanted := revision.DeepCopy()
@@ -76,7 +76,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
 	}
 	if len(revisions) > 0 {
-		// The plan has the revisions with their old resourceVersions.
+		// The plan has these revisions with their old resourceVersions.
 		done.Outdated = true
 		done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainCache))
 		return false
@@ -84,9 +84,9 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 	return true
 }
 
-// resolveRevisionName reads live a revision that the cache did not show and that has the name of the revision to store. If both are the
-// same, the answer to an earlier create was lost. Otherwise the hash collides: collisionCount goes up, and the next sync takes another
-// name.
+// resolveRevisionName does a live read of the revision that already has the name of the revision to store, and that the cache did not show.
+// If it is ours and has the same template, the response to an earlier create was lost. If it is an orphan, it is adopted. If it belongs to a
+// predecessor, it is deleted. Otherwise the hash collides: collisionCount is incremented, and the next sync takes another name.
 func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
 	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
@@ -110,15 +110,15 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	return false
 }
 
-// dropOfPredecessor deletes a revision of a deleted PodManager of the same name. The garbage collector would do so, but it may be away, and
-// this PodManager would have no pods until it is back.
+// dropOfPredecessor deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if it is
+// down, this PodManager would have no pods until it is back.
 func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *reconcile.Outcome) {
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
 		done.AddError(fmt.Errorf("looking whose revision %s is: %w", revision.Name, err))
 		return
-	case err != nil || live.UID != done.Manager.UID: // the revision is not a predecessor's, but a successor's
+	case err != nil || live.UID != done.Manager.UID: // the revision belongs to a successor, not to a predecessor
 		e.abandonPlan(key, done, reconcile.Changed("", errors.New("another PodManager has the name")))
 		return
 	}
@@ -131,7 +131,7 @@ func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, 
 	done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainRevisionName))
 }
 
-// dropRevisions deletes revisions that are no longer needed. A later sync stores a revision again if it is needed after all.
+// dropRevisions deletes revisions that are no longer needed. If one is needed after all, a later sync stores it again.
 func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *reconcile.Outcome) {
 	for _, revision := range revisions {
 		if err := e.deleteRevision(ctx, revision); err != nil {
@@ -142,7 +142,7 @@ func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revi
 	}
 }
 
-// deleteRevision deletes a revision as it was seen.
+// deleteRevision deletes a revision if it has not changed since it was read.
 func (e *Executor) deleteRevision(ctx context.Context, revision *appsv1.ControllerRevision) error {
 	err := e.Kube.AppsV1().ControllerRevisions(revision.Namespace).Delete(ctx, revision.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &revision.UID, ResourceVersion: &revision.ResourceVersion},
@@ -158,7 +158,7 @@ func (e *Executor) failed(key cache.ObjectName, hold requeue.HoldKey, err error,
 	e.collect(key, hold, []PodResult{{Err: err}}, done)
 }
 
-// markRevisions writes to revisions whether they are good, or have failed.
+// markRevisions records on revisions whether they are good or have failed.
 func (e *Executor) markRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *reconcile.Outcome) {
 	for _, revision := range revisions {
 		marked, err := e.writeRevision(ctx, key, revision, true)

@@ -21,8 +21,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// The name of a revision is in use by that of another PodManager of the same name: of a predecessor, whose objects the garbage collector has
-// not deleted yet, or of a successor, which the cache does not show.
+// The name of a revision is in use by a revision of another PodManager with the same name: a predecessor, whose objects the garbage collector
+// has not deleted yet, or a successor, which the cache does not show yet.
 func TestRevisionOfNamesake(t *testing.T) {
 	for name, test := range map[string]struct {
 		live     types.UID

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// stamp puts the label of the shard on an object to be written, so that the cache of the shard will show it.
+// stamp sets the shard label on an object to be written, so that the shard's cache will show it.
 func (e *Executor) stamp(object metav1.Object) {
 	part := e.Scopes.Of(object.GetNamespace()).Shard()
 	if part.Count == 0 {
@@ -31,7 +31,7 @@ func (e *Executor) stamp(object metav1.Object) {
 	object.SetLabels(labels)
 }
 
-// labelsToClaim are the labels of a pod that comes to a PodManager.
+// labelsToClaim returns the labels for a pod that a PodManager adopts.
 func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]any {
 	labels := map[string]any{v1.LabelManagerUID: string(manager.UID)}
 	if part := e.Scopes.Of(key.Namespace).Shard(); part.Count > 0 {
@@ -40,9 +40,9 @@ func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) m
 	return labels
 }
 
-// bringIn puts the label of the shard on the PodManager's own pods and revisions that lack it: they are from before there were shards, or
-// somebody has changed the label. It reports whether there are any; then nothing else is done, because the cache shows own writes only to
-// objects that are in the shard.
+// bringIn sets the shard label on pods and revisions of the PodManager that lack it: they are from before sharding was turned on, or another
+// client has changed the label. It reports whether there are any. If so, the sync does nothing else, because the cache shows the controller's
+// own writes only for objects that are in the shard.
 func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *reconcile.Outcome) bool {
 	part := e.Scopes.Of(key.Namespace).Shard()
 	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
@@ -79,7 +79,7 @@ func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *
 	return true
 }
 
-// HandOver puts the label of the right shard on a pod that this shard has, but that belongs to a PodManager of another.
+// HandOver sets the label of the right shard on a pod that is in this shard but belongs to a PodManager of another one.
 func (e *Executor) HandOver(ctx context.Context, pod *corev1.Pod) error {
 	owner, found := source.ManagerKey(pod)
 	if !found {

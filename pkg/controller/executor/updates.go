@@ -16,14 +16,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// updatePod makes one step of updating a pod in place. Each step can be repeated: it leaves the pod unchanged, or as the next step
-// expects it.
+// updatePod carries out one step of an in-place update. Each step can be repeated: it leaves the pod unchanged, or as the next step expects
+// it.
 func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, update inplace.Update) PodResult {
 	if update.IsGateStep() {
 		patch, err := update.GatePatch(e.Clock.Now())
 		return e.patchInPlace(ctx, key, update, patch, err, "status")
 	}
-	// The resize is a request of its own. The first patch announces the update, so that a pod found between the requests can be recognised.
+	// The resize is a separate request. The first patch announces the update, so that a later sync recognises a pod that was left between the
+	// requests.
 	begin, err := update.BeginPatch(e.Clock.Now())
 	if begin != nil || err != nil {
 		if r := e.patchInPlace(ctx, key, update, begin, err); r.Err != nil {
@@ -33,12 +34,13 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	resize, err := update.ResizePatch()
 	if resize != nil || err != nil {
 		r := e.resizePod(ctx, key, update, resize, err)
-		// The images wait until the kubelet has resized the pod, unless admission keeps its CPU and memory: then no kubelet ever will.
+		// The images are not updated until the kubelet has resized the pod. If admission keeps the CPU and memory unchanged, there is nothing
+		// for the kubelet to resize, so do not wait.
 		if r.Err != nil || update.Step == inplace.StepResize && !update.HasToResize(r.Pod, update.Diff()) {
 			return e.noteRefusal(ctx, key, update, false, r)
 		}
 	}
-	// The revision label comes last: it says that the update is complete.
+	// The revision label comes last: it marks the update as complete.
 	patch, err := update.Patch(manager, e.Clock.Now())
 	r := e.patchInPlace(ctx, key, update, patch, err)
 	if r.Err == nil && update.Step == inplace.StepUpdate {
@@ -47,8 +49,8 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	return e.noteRefusal(ctx, key, update, resize != nil, r)
 }
 
-// resizePod changes a pod's CPU and memory. An API server without pods/resize answers NotFound, as it does for a missing pod: a live read
-// of the pod tells the two apart.
+// resizePod changes a pod's CPU and memory. An API server without pods/resize returns NotFound, just as it does for a missing pod. A live
+// read of the pod tells the two apart.
 func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) PodResult {
 	r := e.patchInPlace(ctx, key, update, patch, err, "resize")
 	if !apierrors.IsNotFound(r.Err) {
@@ -70,8 +72,8 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 // errNoResize is the refusal of an API server without pods/resize.
 var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
 
-// openGate opens the readiness gate of a pod that is about to be released, if it is closed: it would stay closed. A controller that
-// cannot open it releases the pod all the same.
+// openGate opens the readiness gate of a pod that is about to be released, because nothing would open it later. A controller that may not
+// open it releases the pod all the same.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
 	if !inplace.MustOpenFirst(pod) || e.Means.PatchesOnly {
 		return nil
@@ -79,8 +81,8 @@ func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *core
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err
 }
 
-// noteRefusal returns the result of an update, unless the API server has refused it. Then it writes the refusal to an annotation of the
-// pod, so that the next sync, even by another controller, does not repeat the update. resized tells that the resize succeeded before.
+// noteRefusal returns the result of an update, unless the API server has refused it. In that case it records the refusal in an annotation of
+// the pod, so that the next sync, even one by another controller, does not repeat the update. resized means that the resize succeeded before.
 func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r PodResult) PodResult {
 	if r.Err == nil || update.Step == inplace.StepRestore {
 		return r

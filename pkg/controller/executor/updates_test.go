@@ -25,7 +25,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// answers is the transport of a fake API server: its answers by method and the last element of the path.
+// answers is the transport of a fake API server. It has a response for each method and last path element.
 type answers map[string]struct {
 	code int
 	body string
@@ -42,8 +42,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// An API server without pods/resize answers NotFound, as it does for a missing pod. The first is a refusal, after which the pod may be
-// replaced; after the second the plan is abandoned.
+// An API server without pods/resize returns NotFound, just as it does for a missing pod. The former is a refusal, after which the pod may be
+// replaced. After the latter, the plan is abandoned.
 func TestResizeIsNotServed(t *testing.T) {
 	const (
 		pod      = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","uid":"u","resourceVersion":"7"}}`
@@ -57,7 +57,7 @@ func TestResizeIsNotServed(t *testing.T) {
 	tests := map[string]struct {
 		answers answers
 		step    inplace.Step
-		// changed wants a ChangedError.
+		// changed expects a ChangedError.
 		changed, refused, failed bool
 	}{
 		"resized":                         {answers: answers{"PATCH resize": {200, pod}}},
@@ -88,7 +88,7 @@ func TestResizeIsNotServed(t *testing.T) {
 	}
 }
 
-// inTurn is the transport of a fake API server that answers the requests in turn, and keeps them.
+// inTurn is the transport of a fake API server that returns its responses in turn, and records the requests.
 type inTurn struct {
 	codes []int
 	pod   string
@@ -109,7 +109,7 @@ func (s *inTurn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, nil
 }
 
-// Whichever request of an update finds that the pod has changed or is gone, the result is a pod or an error, and the plan is abandoned.
+// Whichever request of an update finds that the pod has changed or is gone, its result is an error, and the plan is abandoned.
 func TestChangedMeanwhile(t *testing.T) {
 	one, two := TemplateWith(), TemplateWith(Needs(Amounts("cpu", "2", "")))
 	for name, test := range map[string]struct {

@@ -19,45 +19,47 @@ import (
 
 // Memory is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
 type Memory struct {
-	// ReadLive makes the next sync read live: the cache was found to be wrong.
+	// ReadLive makes the next sync read live, because the cache was found to be wrong.
 	ReadLive bool
-	// PodsAsOf is a time as of which the caches show the pods, or later: of the last live read, or of the last write that they have caught up with.
+	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that writes pods, because
+	// the next sync waits until the caches show these writes.
 	PodsAsOf time.Time
-	// Gone are pods that the last live read has found gone, and that the cache has shown at that time.
+	// Gone has the pods that the last live read did not find although the cache showed them at that time.
 	Gone map[types.UID]bool
-	// holds keep requests that the API server has refused from being repeated too soon. They are for one generation.
+	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation.
 	holds          map[requeue.HoldKey]requeue.Hold
 	holdGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// ReportedFailure is the failure in the last warning event. ReportedForeign are the names of foreign pods that events have warned about, ReportedStatus
-	// tells that an event has warned about a status that cannot be written.
+	// ReportedFailure is the failure in the last warning event. ReportedForeign has the names of foreign pods that events have warned about.
+	// ReportedStatus means that an event has warned about a status that cannot be written.
 	ReportedFailure *requeue.Failure
 	ReportedForeign []string
 	ReportedStatus  bool
-	// Taken has the pod names that pods outside the cache use.
+	// Taken has the names that pods outside the cache use.
 	Taken map[string]takenName
 	// Pace limits how often the status is written.
 	Pace status.Pace
-	// written is the last status that was written, kept what the API server has kept of it, if that is less: the CRD may be older than the controller.
+	// written is the last status that was written, and kept is what the API server kept of it. Both are nil unless it kept less, which
+	// happens if the CRD is older than the controller.
 	written, kept *v1.PodManagerStatus
-	// changed are the objects that the present plan has found changed, or gone; changedBefore are those of the plan before.
+	// changed has the objects that the current plan has found changed or gone. changedBefore has those of the previous plan.
 	changed, changedBefore map[string]bool
 }
 
 // takenName is a name that a pod outside the cache uses.
 type takenName struct {
-	// foreign tells that users should know about the pod.
+	// foreign means that users should know about the pod.
 	foreign bool
 	Recheck time.Time
 	backoff time.Duration
 }
 
-// The backoff of rechecking a taken name doubles from minRecheck to maxRecheck.
+// The delay between rechecks of a taken name doubles from minRecheck to maxRecheck.
 const minRecheck, maxRecheck = 5 * time.Second, 5 * time.Minute
 
-// NoteTakenName notes that a name is taken, and when to recheck it.
+// NoteTakenName records that a name is taken, and when to recheck it.
 func (m *Memory) NoteTakenName(name string, foreign bool, now time.Time) {
 	if m.Taken == nil {
 		m.Taken = map[string]takenName{}
@@ -66,7 +68,7 @@ func (m *Memory) NoteTakenName(name string, foreign bool, now time.Time) {
 	m.Taken[name] = takenName{foreign: foreign, Recheck: now.Add(backoff), backoff: backoff}
 }
 
-// NextRecheck is when the next taken name has to be rechecked.
+// NextRecheck returns when the next taken name has to be rechecked.
 func (m *Memory) NextRecheck() (next requeue.LookAgain) {
 	for _, taken := range m.Taken {
 		next = next.Sooner(requeue.LookAgain{At: taken.Recheck, Why: requeue.AgainName})
@@ -74,7 +76,7 @@ func (m *Memory) NextRecheck() (next requeue.LookAgain) {
 	return next
 }
 
-// TakenNames are the taken names, as plan.Observed wants them: the value tells whether the pod is foreign.
+// TakenNames returns the taken names for plan.Observed. The value is whether the pod is foreign.
 func (m *Memory) TakenNames() map[string]bool {
 	names := make(map[string]bool, len(m.Taken))
 	for name, taken := range m.Taken {
@@ -96,10 +98,10 @@ func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 	return m.revisions
 }
 
-// BeginPlan notes that another plan is carried out.
+// BeginPlan records that the next plan is being carried out.
 func (m *Memory) BeginPlan() { m.changed, m.changedBefore = nil, m.changed }
 
-// FoundChanged notes that the plan has found an object changed, or gone, and reports whether the plan before has, too.
+// FoundChanged records that the current plan has found an object changed or gone, and reports whether the previous plan has, too.
 func (m *Memory) FoundChanged(object string) bool {
 	if m.changed == nil {
 		m.changed = map[string]bool{}
@@ -108,7 +110,8 @@ func (m *Memory) FoundChanged(object string) bool {
 	return m.changedBefore[object]
 }
 
-// NoteStatus notes a status that was written, and what the API server has kept of it. It reports whether a part was lost, and that is new.
+// NoteStatus records a status that was written, and what the API server kept of it. It returns true if a part was lost, and nothing was lost
+// the time before.
 func (m *Memory) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	wasLost := m.written != nil
 	if m.written, m.kept = written, kept; isSameJSON(written, kept) {
@@ -117,15 +120,15 @@ func (m *Memory) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	return m.written != nil && !wasLost
 }
 
-// isSameJSON compares statuses as they are sent: times, for example, lose their fractions of seconds.
+// isSameJSON compares statuses in their encoded form. For example, times lose their fractions of a second.
 func isSameJSON(a, b *v1.PodManagerStatus) bool {
 	encodedA, errA := json.Marshal(a)
 	encodedB, errB := json.Marshal(b)
 	return errA == nil && errB == nil && bytes.Equal(encodedA, encodedB)
 }
 
-// WithWholeStatus returns a PodManager with the status that was written, if the API server has kept only a part of it. Otherwise the same status would
-// be written again and again.
+// WithWholeStatus returns a PodManager with the status that was written, if the API server kept only a part of it. Otherwise the controller
+// would write the same status again and again.
 func (m *Memory) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 	if m.written == nil || manager == nil || status.Differs(&manager.Status, m.kept) {
 		return manager
@@ -135,7 +138,7 @@ func (m *Memory) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 	return &whole
 }
 
-// Refuse starts or prolongs the hold on requests of a kind. It returns when the hold ends.
+// Refuse starts or extends the hold on requests of a kind. It returns when the hold ends.
 func (m *Memory) Refuse(key requeue.HoldKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
 	if m.HoldsOf(generation) == nil {
 		m.holds, m.holdGeneration = map[requeue.HoldKey]requeue.Hold{}, generation

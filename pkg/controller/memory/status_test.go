@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A status counts as kept if it comes back as it was sent, and as lost in part once.
+// A status counts as kept if it comes back as it was sent. A partial loss is reported once.
 func TestNoteStatus(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	condition := func(at time.Time) []metav1.Condition {

@@ -1,5 +1,5 @@
-// Package metrics has the metrics of the controller: podmanager_* in metrics.go, whose labels have no value per object, and in objects.go
-// kube_podmanager_*, which are about single PodManagers and written at each scrape, from the cache.
+// Package metrics has the metrics of the controller. metrics.go has podmanager_*, whose labels have no value per object. objects.go has
+// kube_podmanager_*, which describe single PodManagers, and writes them from the cache at each scrape.
 //
 // pkg/serve registers the metrics of client-go, the workqueue and the process.
 package metrics

@@ -13,14 +13,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Whatever a status has in it, Prometheus reads the same texts and numbers, and a line does not become two.
+// Whatever a status contains, Prometheus reads the same texts and numbers, and a line never becomes two.
 func FuzzWriteObjects(f *testing.F) {
 	f.Add("team-a", "web", "web-5d9c", "Ready", "True", "RollingOut", int64(7), int32(3))
 	f.Add("a\n", `b"`, `c\`, "", "", `"} 1`+"\n# HELP x y\n", int64(-1), int32(-1))
 	f.Add(`\n`, `\\"`, "\x00\r\t", "é", "ß", "\u2028", int64(0), int32(0))
 	f.Fuzz(func(t *testing.T, namespace, name, revision, kind, status, reason string, generation int64, replicas int32) {
 		for _, text := range []string{namespace, name, revision, kind, status, reason} {
-			if !utf8.ValidString(text) { // the API server has none
+			if !utf8.ValidString(text) { // the API server stores valid UTF-8 only
 				return
 			}
 		}

@@ -98,8 +98,8 @@ func histograms(name, label, help string, buckets []float64) *metrics.HistogramV
 
 var registerOnce, registerWebhooksOnce sync.Once
 
-// RegisterWebhooks adds the webhooks' metrics to the registry that /metrics serves. They are apart from the controller's: a process that
-// only serves webhooks would otherwise look like a controller, and no alert would tell that there is none.
+// RegisterWebhooks adds the webhooks' metrics to the registry that /metrics serves. They are separate from the controller's metrics.
+// Otherwise a process that only serves webhooks would look like a controller, and no alert would fire if there is none.
 func RegisterWebhooks() {
 	registerWebhooksOnce.Do(func() {
 		legacyregistry.MustRegister(webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
@@ -112,7 +112,7 @@ func Register() {
 		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
 			Triggers, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces, PolicyMissing,
 			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds)
-		// A series that begins at 1 shows no increase.
+		// A counter that first appears at 1 shows no increase.
 		for _, result := range status.Results {
 			rollouts.WithLabelValues(string(result))
 			rolloutSeconds.WithLabelValues(string(result))
@@ -132,14 +132,14 @@ const (
 	OperationDelete = "delete"
 )
 
-// SyncResult is the result of a sync, as in the label of the metric.
+// SyncResult is the result of a sync, and the value of the metric's label.
 type SyncResult string
 
 const (
 	ResultChanged   SyncResult = "changed"
 	ResultUnchanged SyncResult = "unchanged"
 	ResultWaiting   SyncResult = "waiting"
-	// ResultConflict: the plan was abandoned, because something had changed meanwhile.
+	// ResultConflict means that the plan was abandoned, because an object had changed in the meantime.
 	ResultConflict SyncResult = "conflict"
 	resultError    SyncResult = "error"
 )

@@ -7,7 +7,7 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 )
 
-// A counter is there, at zero, before anything happens: an alert on its increase would miss the first time otherwise.
+// Counters exist, at zero, before anything happens. Otherwise an alert on their increase would miss the first one.
 func TestCountersBeginAtZero(t *testing.T) {
 	Register()
 	families, err := legacyregistry.DefaultGatherer.Gather()

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// ObjectsType is the content type of what WriteObjects writes.
+// ObjectsType is the content type of WriteObjects' output.
 const ObjectsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // objectFamily is a metric with a time series for each PodManager.
@@ -20,7 +20,7 @@ type objectFamily struct {
 	value      func(*v1.PodManager) int64
 }
 
-// objectFamilies have the names that kube-state-metrics gives the same numbers of a Deployment.
+// objectFamilies use the names that kube-state-metrics uses for the same values of a Deployment.
 var objectFamilies = []objectFamily{
 	{"spec_replicas", "Pods wanted.", func(m *v1.PodManager) int64 { return int64(m.DesiredReplicas()) }},
 	{"spec_paused", "Whether rollouts are paused.", func(m *v1.PodManager) int64 { return oneIf(m.Spec.Paused) }},
@@ -41,15 +41,15 @@ func oneIf(is bool) int64 {
 	return 0
 }
 
-// WriteObjects writes the kube_podmanager_* metrics of these PodManagers, in Prometheus' text format. It does not go through a registry,
-// which would need an object, a copy and a sort for each of the 15 time series of a PodManager.
+// WriteObjects writes the kube_podmanager_* metrics of these PodManagers in Prometheus' text format. It does not use a registry, which would
+// need an object, a copy and a sort for each of the 15 time series of a PodManager.
 func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
 	managers = slices.Clone(managers)
 	slices.SortFunc(managers, func(a, b *v1.PodManager) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	w := bufio.NewWriterSize(out, 64<<10)
-	labels := make([]string, len(managers)) // that tell the PodManagers apart
+	labels := make([]string, len(managers)) // that identify each PodManager
 	for i, m := range managers {
 		labels[i] = label("namespace", m.Namespace) + "," + label("podmanager", m.Name)
 	}
@@ -70,10 +70,10 @@ func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, "status_condition", labels[i]+","+status, 1)
 		}
 	}
-	return w.Flush() // it has the first error of all writes
+	return w.Flush() // returns the first error of all writes
 }
 
-// begin writes what precedes the time series of a metric.
+// begin writes the header of a metric.
 func begin(w *bufio.Writer, name, help string) {
 	_, _ = w.WriteString("# HELP kube_podmanager_" + name + " " + help + "\n# TYPE kube_podmanager_" + name + " gauge\n")
 }

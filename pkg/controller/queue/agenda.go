@@ -13,28 +13,28 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// The backoff of a failing sync starts at 5 ms and doubles up to 15 s: once the cause is gone, users should not wait for long.
+// The backoff of a failing sync starts at 5 ms and doubles up to 15 s. It is short so that users do not wait long once the cause is gone.
 const (
 	minBackoff = 5 * time.Millisecond
 	maxBackoff = 15 * time.Second
 )
 
-// entry is what the agenda keeps for one key: why the key is queued, and when it is due without any event.
+// entry is what the agenda keeps for one key: why the key is queued, and when it is due even without an event.
 type entry struct {
 	triggers []Trigger // each once
 	due      requeue.LookAgain
-	// backoff is when the backoff of a failed sync ends. Only users end it sooner.
+	// backoff is when the backoff of a failed sync ends. Only a user's change ends it sooner.
 	backoff time.Time
 }
 
 func (e *entry) isEmpty() bool { return len(e.triggers) == 0 && e.due.Never() && e.backoff.IsZero() }
 
-// Agenda decides when a PodManager is synced: every key enters the workqueue through the agenda. It keeps a bounded entry for each key
-// that is queued or due. On a standby, which has no handlers, it stays empty.
+// Agenda decides when a PodManager is synced: every key enters the workqueue through the agenda. It keeps an entry of bounded size for each
+// key that is queued or due. On a standby, which has no handlers, it stays empty.
 type Agenda struct {
 	Workqueue workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	backoff   workqueue.TypedRateLimiter[cache.ObjectName]
-	// isOurs keeps out the keys that another controller syncs.
+	// isOurs filters out keys that another controller syncs.
 	isOurs func(key cache.ObjectName) bool
 	clock  clock.PassiveClock
 
@@ -43,7 +43,7 @@ type Agenda struct {
 	workers workers
 }
 
-// New makes the agenda and its workqueue. Only the order of the keys is ours; everything else is client-go's.
+// New returns the agenda and its workqueue. Only the order of the keys is custom; everything else is client-go's.
 func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool) *Agenda {
 	const name = "podmanager"
 	a := &Agenda{
@@ -65,8 +65,8 @@ func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool) *Agenda {
 	return a
 }
 
-// update changes the entry of a key. Callers call the workqueue afterwards, without the lock: the workqueue holds its own lock while it
-// asks for priorities, which take ours.
+// update changes the entry of a key. Callers call the workqueue afterwards, without our lock: the workqueue holds its own lock while it asks
+// for priorities, which takes ours.
 func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -78,8 +78,8 @@ func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
 	change(e)
 }
 
-// Add enqueues a key for a trigger, after a wait in which further events may join it. Events other than a user's do not cut short the backoff
-// of a failed sync: a failing request and the events around it must not become a loop.
+// Add enqueues a key for a trigger, after a delay in which further events may join it. Only a user's change cuts the backoff of a failed sync
+// short: a failing request and the events that it causes must not become a loop.
 func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	if !a.isOurs(key) {
 		return
@@ -98,12 +98,12 @@ func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// Take returns the triggers that a key was queued for, and forgets them. It returns none for a timer whose key was forgotten, or synced
-// meanwhile.
+// Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten or has been
+// synced in the meantime.
 func (a *Agenda) Take(key cache.ObjectName) []Trigger {
 	triggers, later := a.take(key)
 	if !later.Never() {
-		// The workqueue keeps only the earliest timer of each key. An earlier one may have replaced the timer of due, so set it again.
+		// The workqueue keeps only the earliest timer of each key. An earlier one may have replaced the timer for due, so set it again.
 		a.Workqueue.AddAfter(key, later.At.Sub(a.clock.Now()))
 	}
 	return triggers
@@ -127,8 +127,8 @@ func (a *Agenda) take(key cache.ObjectName) (triggers []Trigger, later requeue.L
 	return triggers, e.due
 }
 
-// Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and
-// why the key is requeued. A sync that only waits for the cache says nothing about whether the next one fails.
+// Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the
+// key is requeued. A sync that only waits for the cache does not reset the backoff.
 func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, onlyWaits bool, err error) requeue.LookAgain {
 	switch {
 	case err != nil:
@@ -150,7 +150,7 @@ func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, onlyWaits
 	return again
 }
 
-// Forget drops the backoff and the due time of a key whose PodManager is gone. Triggers that have arrived meanwhile stay.
+// Forget drops the backoff and the due time of a key whose PodManager is gone. It keeps triggers that have arrived in the meantime.
 func (a *Agenda) Forget(key cache.ObjectName) {
 	a.Workqueue.Forget(key)
 	a.mu.Lock()
@@ -168,11 +168,11 @@ func (a *Agenda) priorityOf(key cache.ObjectName) priority {
 	return a.mostUrgent(key)
 }
 
-// mostUrgent is the priority of the most urgent reason for which a key is queued. The caller holds the lock.
+// mostUrgent returns the priority of the most urgent reason for which a key is queued. The caller holds the lock.
 func (a *Agenda) mostUrgent(key cache.ObjectName) priority {
 	e, found := a.entries[key]
 	if !found {
-		return byBacklog // the agenda knows no reason any more
+		return byBacklog // the agenda no longer knows a reason
 	}
 	mostUrgent := byBacklog
 	if !e.due.Never() {

@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// fixture is an agenda in the fake time of a synctest bubble.
+// fixture is an agenda that uses the fake time of a synctest bubble.
 type fixture struct{ *Agenda }
 
 func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
@@ -26,7 +26,7 @@ func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 	})
 }
 
-// queuedFor takes the next key, and returns its triggers; "nothing" if no key is queued.
+// queuedFor takes the next key and returns its triggers. It returns "nothing" if no key is queued.
 func (f fixture) queuedFor() string {
 	synctest.Wait()
 	if f.Workqueue.Len() == 0 {
@@ -42,7 +42,7 @@ func TestAgenda(t *testing.T) {
 	in := func(wait time.Duration) requeue.LookAgain { return requeue.After(time.Now(), wait, requeue.AgainHold) }
 	tests := map[string]struct {
 		happened func(f fixture)
-		want     []string // the triggers of the key, each time it is taken
+		want     []string // the triggers of the key each time that it is taken
 	}{
 		"several reasons": {
 			func(f fixture) {
@@ -121,7 +121,7 @@ func TestAgenda(t *testing.T) {
 	}
 }
 
-// The workqueue has one timer for each key. A key whose earlier timer was set for an event still comes back when it is due.
+// The workqueue has one timer for each key. A key whose earlier timer was set for an event is still requeued when it is due.
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		f.Add(key("web"), TriggerPodChanged, time.Millisecond)
@@ -137,7 +137,7 @@ func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	})
 }
 
-// The backoff of failed syncs grows, up to about a minute.
+// The backoff of failed syncs grows up to maxBackoff, plus jitter.
 func TestBackoffGrows(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		var last time.Duration
@@ -155,10 +155,10 @@ func TestBackoffGrows(t *testing.T) {
 	})
 }
 
-// everything is what a controller without shards syncs.
+// everything selects what a controller without sharding syncs.
 func everything(cache.ObjectName) bool { return true }
 
-// Keys of other shards never enter the workqueue, whatever event they come from.
+// Keys of other shards never enter the workqueue, whichever event they come from.
 func TestOtherShardsKeysStayOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := New(clock.RealClock{}, func(key cache.ObjectName) bool { return key.Name == "web" })

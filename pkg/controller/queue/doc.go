@@ -1,8 +1,8 @@
-// Package queue hands the keys of PodManagers to the workers, in the order of their urgency. Handlers, and syncs that want to be run again,
-// put keys into it through its Agenda, which keeps the reasons and the time of each key.
+// Package queue hands the keys of PodManagers to the workers in order of urgency. Event handlers and syncs add keys through its Agenda, which
+// records why and when each key is to be synced.
 //
-// Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods,
-// and both before the backlog: keys that a start or a resync has queued although nothing is known to have changed.
+// Start with agenda.go. trigger.go names the reasons for which a key is queued. priority.go puts changes by users before changes of pods, and
+// both before the backlog: keys that were queued at a start or by a resync, although nothing is known to have changed.
 //
 // workers.go divides the workers among namespaces.
 //

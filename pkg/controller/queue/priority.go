@@ -5,33 +5,33 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// priority says how soon a key leaves the workqueue. The lowest value is the most urgent.
+// priority determines how soon a key leaves the workqueue. The lowest value is the most urgent.
 type priority int
 
 const (
-	// byUser: somebody has created, edited or deleted a PodManager, and is waiting.
+	// byUser: a user has created, edited or deleted a PodManager, and is waiting.
 	byUser priority = iota
-	// byEvent: a pod has changed, or the key is due; or a PodManager was found unfinished when the controller started.
+	// byEvent: a pod has changed, the key is due, or a PodManager was found unfinished when the controller started.
 	byEvent
-	// byBacklog: nothing is known to have changed, as for most keys of a start or a resync; or only a status has, most likely written by
-	// this controller.
+	// byBacklog: nothing is known to have changed, as for most keys at a start or a resync. Or only a status has changed, most likely because
+	// this controller wrote it.
 	byBacklog
 	priorities
 )
 
-// leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent, so that no key starves.
+// leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent one, so that no key starves.
 const leastUrgentEvery = 16
 
-// priorityQueue is the order in which keys leave the workqueue: by priority, and first in, first out within a priority.
-// The workqueue holds its lock whenever it calls.
+// priorityQueue orders the keys of the workqueue: by priority, and first in, first out within a priority. The workqueue holds its lock during
+// each call.
 type priorityQueue struct {
-	// priorityOf is called when a key is added, and again when it is added once more while queued.
+	// priorityOf is called when a key is added, and again if the key is added once more while it is queued.
 	priorityOf func(cache.ObjectName) priority
-	// fifos has one FIFO for each priority. A key that has moved up stays in its old FIFO, too, where Pop skips it.
+	// fifos has one FIFO for each priority. A key that has moved up also stays in its old FIFO, where Pop skips it.
 	fifos [priorities][]cache.ObjectName
-	// queued has the present priority of each queued key.
+	// queued has the current priority of each queued key.
 	queued map[cache.ObjectName]priority
-	// pops counts the calls of Pop.
+	// pops counts the calls to Pop.
 	pops int
 }
 
@@ -55,7 +55,7 @@ func (q *priorityQueue) Touch(key cache.ObjectName) {
 	}
 }
 
-// Len is the number of keys in the queue.
+// Len returns the number of keys in the queue.
 func (q *priorityQueue) Len() int { return len(q.queued) }
 
 // Pop removes the next key. The workqueue calls it only if there is one.

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Trigger is a reason for which a PodManager is synced, as in logs and metrics.
+// Trigger is a reason for which a PodManager is synced. It appears in logs and metrics.
 type Trigger string
 
 const (
@@ -31,5 +31,5 @@ var triggerPriority = map[Trigger]priority{
 	TriggerStart: byBacklog, TriggerResync: byBacklog, TriggerStatusChanged: byBacklog,
 }
 
-// Triggers are all triggers.
+// Triggers returns all triggers.
 func Triggers() iter.Seq[Trigger] { return maps.Keys(triggerPriority) }

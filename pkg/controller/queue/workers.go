@@ -7,11 +7,12 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// workers are who syncs what. One namespace gets no more workers than are left for the others, so that requests that take long there, as
-// with a slow webhook, do not hold up the rest: the first such namespace gets half of the workers, the next a quarter, and so on.
+// workers divides the workers among namespaces. A namespace gets no more workers than remain idle for the others, so that slow requests in
+// one namespace, for example because of a slow webhook, do not delay the others. The first such namespace gets half of the workers, the next
+// one a quarter, and so on.
 type workers struct {
 	idle int
-	// busy has how many workers each namespace has, and waiting the keys that get the next ones.
+	// busy is the number of workers of each namespace. waiting has the keys that get the next ones.
 	busy    map[string]int
 	waiting map[string][]cache.ObjectName
 }
@@ -20,15 +21,15 @@ func newWorkers() workers {
 	return workers{busy: map[string]int{}, waiting: map[string][]cache.ObjectName{}}
 }
 
-// Employ notes how many workers there are.
+// Employ sets the number of workers.
 func (a *Agenda) Employ(count int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.workers.idle = count
 }
 
-// Begin reports whether a worker may sync a key that it has got from the workqueue. If not, the key waits until End is called for another
-// one of its namespace: there is one, because a namespace without a worker always gets one.
+// Begin reports whether a worker may sync a key that it has got from the workqueue. If not, the key waits until End is called for another key
+// of its namespace. There is such a key, because a namespace without a worker always gets one.
 func (a *Agenda) Begin(key cache.ObjectName) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -44,8 +45,8 @@ func (a *Agenda) Begin(key cache.ObjectName) bool {
 	return false
 }
 
-// End notes that the sync of a key is over, and queues two keys of its namespace that wait: the most urgent one, and the one that has waited
-// longest. One takes the place of the key, and one finds out whether more workers are idle by now.
+// End records that the sync of a key is over, and queues two waiting keys of its namespace: the most urgent one, and the one that has waited
+// longest. One takes the place of the key. The other one is in case more workers are idle by now.
 func (a *Agenda) End(key cache.ObjectName) {
 	for _, next := range a.end(key.Namespace) {
 		a.Workqueue.Add(next)

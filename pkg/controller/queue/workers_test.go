@@ -15,7 +15,7 @@ func of(namespace string, count int) (keys []cache.ObjectName) {
 	return keys
 }
 
-// begin begins to sync as many of the keys as it may.
+// begin begins to sync as many of the keys as possible.
 func (a *Agenda) begin(keys []cache.ObjectName) (begun int) {
 	for _, key := range keys {
 		if a.Begin(key) {
@@ -25,7 +25,7 @@ func (a *Agenda) begin(keys []cache.ObjectName) (begun int) {
 	return begun
 }
 
-// However many syncs hang in some namespaces, another one gets a worker.
+// However many syncs hang in some namespaces, another namespace gets a worker.
 func TestWorkersAreDivided(t *testing.T) {
 	a := New(clock.RealClock{}, everything)
 	defer a.Workqueue.ShutDown()
@@ -37,7 +37,7 @@ func TestWorkersAreDivided(t *testing.T) {
 	}
 }
 
-// One worker is enough for a namespace.
+// A single worker is enough for a namespace.
 func TestOneWorker(t *testing.T) {
 	a := New(clock.RealClock{}, everything)
 	defer a.Workqueue.ShutDown()
@@ -50,7 +50,7 @@ func TestOneWorker(t *testing.T) {
 	}
 }
 
-// No key that waits is lost: each is queued again when another one of its namespace ends, the most urgent ones first.
+// No waiting key is lost: each is queued again when a sync in its namespace ends, the most urgent ones first.
 func TestWaitingKeysAreQueuedAgain(t *testing.T) {
 	a := New(clock.RealClock{}, everything)
 	defer a.Workqueue.ShutDown()
@@ -63,7 +63,7 @@ func TestWaitingKeysAreQueuedAgain(t *testing.T) {
 	if got := a.begin(keys); got != 1 {
 		t.Fatalf("%d have begun", got)
 	}
-	a.begin(keys[1:3]) // events for keys that wait already
+	a.begin(keys[1:3]) // events for keys that are waiting already
 	var order []string
 	for running := keys[0]; ; {
 		a.Take(running)

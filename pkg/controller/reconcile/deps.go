@@ -22,9 +22,9 @@ type Deps struct {
 }
 
 const (
-	// StaleRetry is how soon to requeue a key whose cache is behind. Watch events take milliseconds.
+	// StaleRetry is how soon to requeue a key if the cache is behind. Watch events take milliseconds.
 	StaleRetry = 20 * time.Millisecond
-	// StaleLimit is how long a cache may stay behind before a sync reads live. A busy API server sends its events sooner, and users
-	// would not wait much longer.
+	// StaleLimit is how long a cache may stay behind before a sync reads live. Even a busy API server sends its events sooner, and users
+	// would not want to wait much longer.
 	StaleLimit = 10 * time.Second
 )

@@ -7,15 +7,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// ChangedError is the error of a request that found its object gone, or not as the plan has it. Nothing has failed: the plan is outdated. But a
-// policy or a webhook may refuse a request with the same words, and goes on doing so; see the executor.
+// ChangedError is the error of a request that found its object gone or not in the state that the plan assumes. Nothing has failed: the plan
+// is outdated. But a policy or a webhook may refuse a request with the same response, and keep doing so; see the executor.
 type ChangedError struct {
 	error
 	// Object is the object that the request was about.
 	Object string
 }
 
-// Changed is the error of a request that found an object gone, or not as the plan has it.
+// Changed returns the error of a request that found an object gone or not in the state that the plan assumes.
 func Changed(object string, err error) error { return &ChangedError{err, object} }
 
 func (e *ChangedError) Unwrap() error { return e.error }

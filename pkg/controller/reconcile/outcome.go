@@ -13,35 +13,35 @@ import (
 
 // Outcome is the outcome of a plan.
 type Outcome struct {
-	// Manager is the PodManager after the last write.
+	// Manager is the PodManager as of the last write.
 	Manager *v1.PodManager
 	// Created, Deleted, Adopted and Released have the pods as the API server returned them.
 	Created  []*corev1.Pod
 	Deleted  []*corev1.Pod
 	Adopted  []*corev1.Pod
 	Released []*corev1.Pod
-	// Updated has the pods by the step of their update in place.
+	// Updated has the pods by the step of their in-place update.
 	Updated map[inplace.Step][]*corev1.Pod
-	// Collided is the name of a revision whose hash collides with that of another template.
+	// Collided is the name of a revision whose hash collides with the hash of another template.
 	Collided string
-	// Outdated tells that the plan was abandoned, because the cluster is not as the plan has it.
+	// Outdated means that the plan was abandoned, because the cluster is not in the state that the plan assumes.
 	Outdated bool
-	// Finalized tells that the finalizer was removed from a PodManager that is being deleted: there is no status to write any more.
+	// Finalized means that the finalizer was removed from a PodManager that is being deleted, so there is no status to write any more.
 	Finalized bool
 	// Failure is the failure to report in the status.
 	Failure *requeue.Failure
-	// Err is the first error, which requeues the key with backoff, and errors counts all of them. A refusal is not an error: it has a
-	// hold instead.
+	// Err is the first error, which requeues the key with backoff. errors counts all of them. A refusal is not an error: it has a hold
+	// instead.
 	Err    error
 	errors int
 	// Again is when to requeue the key.
 	Again requeue.LookAgain
 }
 
-// LookAgain requeues the key at a time, if it is not requeued sooner.
+// LookAgain requeues the key at a time, unless it is requeued sooner.
 func (o *Outcome) LookAgain(again requeue.LookAgain) { o.Again = o.Again.Sooner(again) }
 
-// AddFailure adds a failed request. The status reports the first failure, or rather the first refusal. A refusal is not an error.
+// AddFailure adds a failed request. The status reports the first refusal or, if there is none, the first failure. A refusal is not an error.
 func (o *Outcome) AddFailure(failure requeue.Failure, err error) {
 	if o.Failure == nil || (failure.Refused() && !o.Failure.Refused()) {
 		o.Failure = &failure
@@ -59,7 +59,7 @@ func (o *Outcome) AddError(err error) {
 	o.errors++
 }
 
-// Failed is the error of the whole sync: the first error, and the number of further errors.
+// Failed returns the error of the whole sync: the first error, and the number of further errors.
 func (o *Outcome) Failed(reporting error) error {
 	if reporting != nil {
 		o.AddError(reporting)
@@ -75,7 +75,7 @@ func (o *Outcome) HasActed() bool {
 	return len(o.Created)+len(o.Deleted)+len(o.Updated)+len(o.Adopted)+len(o.Released) > 0
 }
 
-// Pods are the pods after this sync: the observed pods with the changes of the sync.
+// Pods returns the pods after this sync: the observed pods with the changes that the sync has made.
 func (o *Outcome) Pods(observed []*corev1.Pod) []*corev1.Pod {
 	changed := map[types.UID]*corev1.Pod{}
 	for _, pod := range o.Deleted {

@@ -21,11 +21,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it is about.
+// reportEvents sends the events of a sync: one for each kind of action or failure, however many pods it affects.
 func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) {
 	event := func(reason, action string, pods []*corev1.Pod, verb, why string) {
 		if len(pods) > 0 {
-			// client-go merges events about the same objects into a series. The first pod as the related object keeps batches apart.
+			// client-go merges events about the same objects into a series. With the first pod as the related object, batches stay separate.
 			r.recorder.record(done.Manager, pods[0], corev1.EventTypeNormal, reason, action, fmt.Sprintf("%s %s%s", verb, podList(pods), why))
 		}
 	}
@@ -74,14 +74,14 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.
 		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DescribeDisruption(replaced[0]), more))
 }
 
-// reportForeign warns, once for each name, that a foreign pod has it.
+// reportForeign warns, once for each name, that a foreign pod uses it.
 func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *reconcile.Outcome) {
 	memory := r.Memories.Of(key)
 	for _, name := range names {
 		if slices.Contains(memory.ReportedForeign, name) {
 			continue
 		}
-		// The related pod keeps client-go from merging events about two names.
+		// With the related pod, client-go does not merge events about two names.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
 			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
@@ -89,7 +89,7 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 	memory.ReportedForeign = names
 }
 
-// reportFailure logs a failure, and sends a warning, if the failure differs from the one in the last warning.
+// reportFailure logs a failure and sends a warning, if the failure differs from the one in the last warning.
 func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
 	memory := r.Memories.Of(key)
 	if done.Failure == nil {
@@ -118,7 +118,7 @@ func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done
 	r.recorder.warn(done.Manager, nil, reason, action, failure.Message)
 }
 
-// reportStatusFailure sends a warning, once, if the status cannot be written: then the status cannot say so.
+// reportStatusFailure sends a warning, once, if the status cannot be written, because the status cannot report that itself.
 func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
 	memory := r.Memories.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
@@ -141,7 +141,7 @@ func deletedByReason(planned []rollout.Deletion, deleted []*corev1.Pod) map[roll
 	return byReason
 }
 
-// podList is "pod web-0", or "3 pods: web-0, web-1, web-2".
+// podList returns "pod web-0", or "3 pods: web-0, web-1, web-2".
 func podList(pods []*corev1.Pod) string {
 	if len(pods) == 1 {
 		return "pod " + pods[0].Name

@@ -20,21 +20,22 @@ import (
 )
 
 const (
-	// maxNamesInEvent bounds the pod names in the note of an event, maxNoteBytes its length: the API server refuses longer notes.
+	// maxNamesInEvent limits the number of pod names in the note of an event. maxNoteBytes limits its length, because the API server rejects
+	// longer notes.
 	maxNamesInEvent = 10
 	maxNoteBytes    = 1024
-	// maxEventWrites is how many events are written at the same time: pod requests come before events.
+	// maxEventWrites is how many events are written at the same time. It is low because pod requests are more important than events.
 	maxEventWrites = 2
-	// flushTimeout is how long the last events may take to be written when the process ends.
+	// flushTimeout is how long writing the last events may take when the process ends.
 	flushTimeout = 3 * time.Second
 )
 
-// recorder writes events, a few at a time, and loses none when the process ends.
+// recorder writes events, a few at a time, and writes the last ones before the process ends.
 type recorder struct {
 	events.EventRecorder
 	broadcaster events.EventBroadcaster
 	sink        *sink
-	// stop waits until the last events are written, and stops the recorder.
+	// stop waits until the last events are written, and then stops the recorder.
 	stop func()
 }
 
@@ -68,7 +69,7 @@ func (r *recorder) start(ctx context.Context) error {
 	return nil
 }
 
-// record sends an event, and shortens its note to what the API server accepts.
+// record sends an event. It shortens the note to what the API server accepts.
 func (r *recorder) record(manager *v1.PodManager, related runtime.Object, kind, reason, action, note string) {
 	if len(note) > maxNoteBytes {
 		note = strings.ToValidUTF8(note[:maxNoteBytes-3], "") + "..."
@@ -85,7 +86,7 @@ func (r *recorder) warn(manager *v1.PodManager, related runtime.Object, reason, 
 type sink struct {
 	events.EventSink
 	slots chan struct{}
-	// pending is how many events wait for a slot or are being written; used tells that there was ever an event.
+	// pending is how many events wait for a slot or are being written. used means that there has been an event.
 	pending atomic.Int64
 	used    atomic.Bool
 }
@@ -109,7 +110,7 @@ func (s *sink) acquireSlot() (release func()) {
 	}
 }
 
-// flush waits until no event has been pending for 100 ms: the broadcaster does not say when its queue is empty.
+// flush waits until no event has been pending for 100 ms, because the broadcaster does not report when its queue is empty.
 func (s *sink) flush(ctx context.Context) {
 	if !s.used.Load() {
 		return

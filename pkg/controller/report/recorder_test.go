@@ -17,8 +17,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Events that are recorded while the process ends are written before it ends, even if the API server is busy. Long notes are shortened
-// to what the API server accepts.
+// Events that are recorded while the process ends are written before it ends, even if the API server is busy. Long notes are shortened to
+// what the API server accepts.
 func TestEventsAreNotLost(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
 	ctx, stop := context.WithCancel(ctx)

@@ -36,7 +36,7 @@ func (r *Reporter) Start(ctx context.Context) error { return r.recorder.start(ct
 // Stop writes the last events and stops.
 func (r *Reporter) Stop() { r.recorder.stop() }
 
-// Report reports the outcome of a plan in events and in the status. It returns whether it has written the status, or tried to.
+// Report reports the outcome of a plan in events and in the status. It returns whether it has written, or tried to write, the status.
 func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) (bool, error) {
 	r.reportEvents(ctx, key, decided, done)
 	if done.Collided != "" {
@@ -81,8 +81,8 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	return true, nil
 }
 
-// ReportEarly writes the first status of a new PodManager before a plan that will take a while. A failure is only logged: Report writes
-// the status again after the plan.
+// ReportEarly writes the first status of a new PodManager before a plan that will take a while. If that fails, it only logs the error: Report
+// writes the status again after the plan.
 func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {

@@ -33,17 +33,17 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 }
 
 const (
-	// maxStatusWrites is how many statuses are written at the same time. Pod requests come before statuses, and a busy API server takes
-	// longer for each: the busier it is, the fewer statuses it gets.
+	// maxStatusWrites is how many statuses are written at the same time. Pod requests are more important than statuses. A busy API server
+	// takes longer for each write, so the busier it is, the fewer statuses it gets.
 	maxStatusWrites = 8
-	// statusRetry, and up to twice that, is when a status is tried again that was one too many. A worker does not wait for its turn but
-	// requeues the key, because it has other pods to create and delete.
+	// statusRetry, and up to twice that, is the delay after which a status beyond maxStatusWrites is tried again. The worker does not wait
+	// for its turn but requeues the key, because it has other pods to create and delete.
 	statusRetry = 500 * time.Millisecond
 )
 
-// writeStatus updates the status. On a conflict somebody else has changed the PodManager. The status is still true for its
-// observedGeneration, so it is then patched without a resourceVersion: frequent writes by others could make each update fail. But if the
-// fields changed that remember rollouts, another controller has written the status, and this one is not written.
+// writeStatus updates the status. On a conflict, another client has changed the PodManager. The status is still true for its
+// observedGeneration, so writeStatus then patches it without a resourceVersion: if other clients write frequently, every update could fail.
+// If the fields that record rollouts have changed, another controller has written the status, and writeStatus does not overwrite it.
 func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome, wanted v1.PodManagerStatus) error {
 	manager := done.Manager
 	client := r.Statuses.PodManagers(key.Namespace)
@@ -54,7 +54,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 		current, err = r.patchStatus(ctx, key, manager, wanted)
 	}
 	if apierrors.IsNotFound(err) {
-		// The PodManager is gone, as a live read will tell, or a webhook says so.
+		// The PodManager is gone, which a live read will confirm, or a webhook claims so.
 		r.Memories.Of(key).ReadLive = true
 		return reconcile.Changed(key.String(), fmt.Errorf("writing the status: %w", err))
 	}
@@ -78,7 +78,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 
 var errOtherController = errors.New("another controller has written it")
 
-// patchStatus writes a status without a resourceVersion, unless another controller has changed what the status remembers of rollouts.
+// patchStatus writes a status without a resourceVersion, unless another controller has changed the fields that record rollouts.
 func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {
 	client := r.Statuses.PodManagers(key.Namespace)
 	live, err := r.Scopes.Live(ctx, r.PodManagers, key)

@@ -16,14 +16,14 @@ import (
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
-// Undecodable marks, in the cache only, a PodManager that could not be decoded; the value is why.
+// Undecodable is an annotation that marks, in the cache only, a PodManager that could not be decoded. The value is the reason.
 const Undecodable = "apps.mycompany.com/undecodable"
 
 var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
 
-// NewManagerClient makes a client of PodManagers that decodes each object by itself, and none that costs too much. The generated client
-// fails for a whole list if a single object does not fit the Go type, as may happen with an edited CRD or a CRD of another version: no
-// PodManager would be synced any more.
+// NewManagerClient returns a client of PodManagers that decodes each object separately, and does not decode objects that cost too much. The
+// generated client fails for a whole list if a single object does not fit the Go type, which may happen with an edited CRD or a CRD of
+// another version. Then no PodManager would be synced any more.
 func NewManagerClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	config = rest.CopyConfig(config)
 	version := managerResource.GroupVersion()
@@ -33,14 +33,14 @@ func NewManagerClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	return managersv1.New(client), err
 }
 
-// tolerantCodecs decode what the API server answers with tolerantDecoder.
+// tolerantCodecs decodes responses of the API server with tolerantDecoder.
 type tolerantCodecs struct{ runtime.NegotiatedSerializer }
 
 func (c tolerantCodecs) DecoderToVersion(serializer runtime.Decoder, version runtime.GroupVersioner) runtime.Decoder {
 	return tolerantDecoder{c.NegotiatedSerializer.DecoderToVersion(serializer, version)}
 }
 
-// tolerantDecoder decodes PodManagers, and leaves other objects, such as errors of the API server, to the usual decoder.
+// tolerantDecoder decodes PodManagers, and leaves other objects, such as errors of the API server, to the default decoder.
 type tolerantDecoder struct{ runtime.Decoder }
 
 func (d tolerantDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
@@ -48,7 +48,7 @@ func (d tolerantDecoder) Decode(data []byte, defaults *schema.GroupVersionKind, 
 		return list, nil, decodeList(data, list)
 	}
 	if manager := decode(data); manager.Kind == v1.Kind {
-		if target, isGiven := into.(*v1.PodManager); isGiven { // a watch gives none
+		if target, isGiven := into.(*v1.PodManager); isGiven { // a watch passes no target
 			*target = *manager
 			manager = target
 		}
@@ -73,15 +73,15 @@ func decodeList(data []byte, list *v1.PodManagerList) error {
 	return nil
 }
 
-// decode always returns a PodManager. If the object does not fit the Go type, or would cost too much, that has what identifies it, the
-// status if it fits, and the Undecodable annotation.
+// decode always returns a PodManager. If the object does not fit the Go type, or would cost too much, the PodManager has its identity, the
+// status if that fits, and the Undecodable annotation.
 func decode(data []byte) *v1.PodManager {
 	manager := &v1.PodManager{}
 	err := bounds.Unmarshal(data, manager)
 	if err != nil {
 		manager = decodeParts(data)
 	}
-	// The controller never reads these, and kubectl apply's copy of the spec is as large as the spec.
+	// The controller never reads these, and kubectl apply's copy of the spec is as large as the spec itself.
 	manager.ManagedFields = nil
 	delete(manager.Annotations, corev1.LastAppliedConfigAnnotation)
 	delete(manager.Annotations, Undecodable) // only the controller may set it
@@ -91,7 +91,7 @@ func decode(data []byte) *v1.PodManager {
 	return manager
 }
 
-// decodeParts decodes what identifies the object and lets it be deleted, which always fits, and the status if it fits.
+// decodeParts decodes the fields that identify the object and that are needed to delete it, which always fit, and the status if it fits.
 func decodeParts(data []byte) *v1.PodManager {
 	var parts struct {
 		metav1.TypeMeta

@@ -18,13 +18,13 @@ import (
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
-// object is a PodManager as the API server sends it.
+// object returns a PodManager as the API server sends it.
 func object(name, spec string) string {
 	return fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"namespace":"ns","uid":"uid","resourceVersion":"5",`+
 		`"finalizers":[%q],"annotations":{%q:"says the user",%q:"{}","team":"a"},"managedFields":[{"manager":"kubectl"}]},"spec":%s,"status":{"replicas":2}}`, name, v1.Finalizer, Undecodable, corev1.LastAppliedConfigAnnotation, spec)
 }
 
-// answering is a client of an API server that always gives this answer.
+// answering returns a client of an API server that always gives this answer.
 func answering(t *testing.T, code int, answer string) managersv1.PodManagerInterface {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -67,7 +67,7 @@ func TestDecodeList(t *testing.T) {
 	}
 }
 
-// A live read, and the answer to a write, have the object.
+// A live read and the response to a write return the object.
 func TestDecodeOne(t *testing.T) {
 	for spec, why := range map[string]string{`{"replicas":3,"image":"nginx"}`: "", `{"replicas":"three"}`: "spec.replicas", `{"template":{"spec":{"overhead":{"cpu":"1e-1000"}}}}`: "exponent"} {
 		client := answering(t, http.StatusOK, object("web", spec))
@@ -113,7 +113,7 @@ func TestDecodeEvents(t *testing.T) {
 	}
 }
 
-// An error of the API server stays what it is.
+// An error of the API server is passed on.
 func TestDecodeRefusal(t *testing.T) {
 	client := answering(t, http.StatusForbidden, `{"apiVersion":"v1","kind":"Status","metadata":{},"status":"Failure","message":"not you","reason":"Forbidden","code":403}`)
 	if _, err := client.List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "not you") {

@@ -12,7 +12,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// With an edited CRD anything may be in a PodManager: it is decoded as it is, or marked, and is the same object either way.
+// With an edited CRD, a PodManager may contain anything. It is decoded as it is, or marked as undecodable. Either way its identity is
+// preserved.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"replicas":3,"image":"nginx"}`), []byte(`{"replicas":2}`), `says the user`)
 	f.Add([]byte(`{"replicas":"three"}`), []byte(`{"replicas":"two"}`), "")
@@ -32,7 +33,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || object.UnmarshalJSON(data) != nil {
 			return
 		}
-		if data, err = object.MarshalJSON(); err != nil { // as API servers write it: 0e0 is 0
+		if data, err = object.MarshalJSON(); err != nil { // as API servers store it: 0e0 becomes 0
 			return
 		}
 		got := decode(data)
@@ -40,7 +41,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("the metadata became %+v", got.ObjectMeta)
 		}
 		want := &v1.PodManager{}
-		fits := utiljson.Unmarshal(data, want) == nil // which tells Replicas from replicas, as the API server does
+		fits := utiljson.Unmarshal(data, want) == nil // case-sensitive, like the API server
 		why, isMarked := got.Annotations[Undecodable]
 		switch {
 		case isMarked && why == "":
@@ -56,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// trimRevision: the data of a revision, whatever it is, stays as it is in the cache.
+// trimRevision checks that the cache keeps the data of a revision unchanged, whatever it is.
 func trimRevision(t *testing.T, data []byte) {
 	t.Helper()
 	revision := &appsv1.ControllerRevision{}

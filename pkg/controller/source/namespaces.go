@@ -12,7 +12,7 @@ import (
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 )
 
-// ByNamespace has the scopes by namespace.
+// ByNamespace has the scope of each namespace.
 type ByNamespace map[string]Scope
 
 // NewByNamespace groups scopes by namespace.
@@ -24,7 +24,7 @@ func NewByNamespace(scopes []Scope) ByNamespace {
 	return byNamespace
 }
 
-// Of is the scope that a namespace belongs to.
+// Of returns the scope that a namespace belongs to.
 func (b ByNamespace) Of(namespace string) Scope {
 	if scope, found := b[namespace]; found {
 		return scope
@@ -32,7 +32,7 @@ func (b ByNamespace) Of(namespace string) Scope {
 	return b[metav1.NamespaceAll]
 }
 
-// Live reads a PodManager live. A PodManager that the selector does not match counts as gone.
+// Live does a live read of a PodManager. A PodManager that the selector does not match counts as gone.
 func (b ByNamespace) Live(ctx context.Context, client managersv1.AppsV1Interface, key cache.ObjectName) (*v1.PodManager, error) {
 	manager, err := client.PodManagers(key.Namespace).Get(ctx, key.Name, metav1.GetOptions{})
 	if selector := b.Of(key.Namespace).selector; err == nil && selector != nil && !selector.Matches(labels.Set(manager.Labels)) {

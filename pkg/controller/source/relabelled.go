@@ -14,17 +14,17 @@ import (
 // relabelledPageSize is how many pods without our label are listed at a time.
 const relabelledPageSize = 250
 
-// relabelled finds pods that somebody has relabelled: a PodManager controls them, but the informers do not show them. This costs a list of
-// the metadata of all pods without our label, which shards that start at the same time share.
+// relabelled finds pods that another client has relabelled: a PodManager controls them, but the informers do not show them. To find them, it
+// has to list the metadata of all pods without our label. Shards that start at the same time share one list.
 type relabelled struct {
-	busy  chan struct{} // full during a list; it is no lock, so that a caller can give up
+	busy  chan struct{} // full during a list; not a mutex, so that a caller can give up
 	began time.Time
 	found []*metav1.PartialObjectMetadata
 }
 
 func newRelabelled() *relabelled { return &relabelled{busy: make(chan struct{}, 1)} }
 
-// Relabelled are the pods of the scope that have a PodManager as their controller, and not our label.
+// Relabelled returns the pods of the scope that a PodManager controls but that do not have our label.
 func (s Scope) Relabelled(ctx context.Context, client metadata.Interface) ([]*metav1.PartialObjectMetadata, error) {
 	return s.relabelled.find(ctx, client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace))
 }
@@ -37,7 +37,7 @@ func (r *relabelled) find(ctx context.Context, pods metadata.ResourceInterface) 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if r.began.After(asked) { // the list that this call has waited for
+	if r.began.After(asked) { // another caller has made a list while this one waited
 		return r.found, nil
 	}
 	began := time.Now()

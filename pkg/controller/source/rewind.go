@@ -24,30 +24,32 @@ import (
 	"github.com/mycompany/podmanager/pkg/consistency"
 )
 
-// rewindInterval is how often a source is checked between the requests of its informer, rewindRetry how soon after a failure: versions may be
-// caught up before the first answer.
+// rewindInterval is how often a source is checked while its informer sends no requests. rewindRetry is how soon a failed check is repeated.
+// It is short because a restored API server may soon reach the versions from before the restore.
 const (
 	rewindInterval = 15 * time.Second
 	rewindRetry    = time.Second
 )
 
-// maxWitnesses is how many objects a source is checked by. A single one may have been written at the same version once more.
+// maxWitnesses is how many objects a source is checked by. A single object may have been written again at the same version by chance.
 const maxWitnesses = 3
 
 var errRewound = errors.New("the API server has gone back in time")
 
-// checkedSource is the ListWatch of an informer. It notices that the API server has gone back in time, as after a restore of etcd.
+// checkedSource is the ListWatch of an informer. It detects that the API server has gone back in time, for example because etcd was restored
+// from a backup.
 //
-// An informer would resume its watch at a version that the API server has yet to reach, and miss every change up to it. So the source checks
-// before each request whether the API server still has the history that it told before: the last objects that changed are the witnesses. It
-// compares them as of the version that the informer has reached, and not as of now: an event that is late is no evidence.
+// An informer would resume its watch at a version that the API server has yet to reach, and miss every change up to it. So before each
+// request the source checks whether the API server still has the history that it has sent before. The witnesses are the objects that changed
+// last. The source compares them as of the version that the informer has reached, not as of now, because a late event is not evidence.
 type checkedSource struct {
 	resource            schema.GroupVersionResource
 	namespace, selector string
 	client              metadata.Interface // reads the witnesses
 	source              *cache.ListWatch
-	// isOfNow makes lists be of now. An informer asks for any version first, which may be older than what the last holder of a shard has
-	// written. A watch that begins with all objects is of now anyway.
+	// isOfNow makes lists consistent: the source drops resourceVersion=0, which an informer sends first. Such a list may come from the API
+	// server's cache and be older than the last writes of the shard's previous holder. A watch that starts with all objects is consistent
+	// anyway.
 	isOfNow bool
 	// answered is called after each request of the informer, rewound if the API server has gone back in time. Both are set before the
 	// informer starts.
@@ -55,10 +57,10 @@ type checkedSource struct {
 	rewound  func(err error)
 
 	mu sync.Mutex
-	// version is the version up to which the API server has told everything; empty until the first list is complete.
+	// version is the version up to which the API server has sent everything. It is empty until the first list is complete.
 	version   string
 	witnesses []witness   // the newest first
-	watch     *notedWatch // the present one: events of an earlier watch may be late
+	watch     *notedWatch // the current one: events of an earlier watch may be late
 }
 
 // witness is an object as it was after its last change.
@@ -69,7 +71,7 @@ type witness struct {
 	isGone  bool
 }
 
-// confirms reports whether a list of the objects with the witness's name shows what was told.
+// confirms reports whether a list of the objects with the witness's name shows the state that the witness recorded.
 func (w witness) confirms(list *metav1.PartialObjectMetadataList) bool {
 	if w.isGone || len(list.Items) == 0 {
 		return w.isGone && len(list.Items) == 0
@@ -77,12 +79,12 @@ func (w witness) confirms(list *metav1.PartialObjectMetadataList) bool {
 	return list.Items[0].UID == w.uid && list.Items[0].ResourceVersion == w.version
 }
 
-// isNewer reports whether a list shows an earlier version of the witness.
+// isNewer reports whether a list shows an older version of the witness.
 func (w witness) isNewer(list *metav1.PartialObjectMetadataList) bool {
 	return len(list.Items) > 0 && list.Items[0].UID == w.uid && consistency.IsNewer(w.version, list.Items[0].ResourceVersion)
 }
 
-// listWatch is the ListWatch for the informer. Its objects are trimmed.
+// listWatch returns the ListWatch for the informer. Its objects are trimmed.
 func (s *checkedSource) listWatch() *cache.ListWatch {
 	return &cache.ListWatch{ListWithContextFunc: s.list, WatchFuncWithContext: s.beginWatch}
 }
@@ -131,14 +133,14 @@ func (s *checkedSource) beginWatch(ctx context.Context, options metav1.ListOptio
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watch = &notedWatch{Interface: inner, source: s, events: make(chan watch.Event), stopped: make(chan struct{})}
-	if ptr.Deref(options.SendInitialEvents, false) { // it begins with a list
+	if ptr.Deref(options.SendInitialEvents, false) { // the watch starts with a list
 		s.version, s.witnesses = "", nil
 	}
 	go s.watch.forward()
 	return s.watch, nil
 }
 
-// note makes an object a witness if it is one of the newest. The caller holds the lock.
+// note makes an object a witness if it is one of the newest ones. The caller holds the lock.
 func (s *checkedSource) note(object metav1.Object, isGone bool) {
 	w := witness{cache.MetaObjectToName(object), object.GetUID(), object.GetResourceVersion(), isGone}
 	s.witnesses = slices.DeleteFunc(s.witnesses, func(other witness) bool { return other.name == w.name })
@@ -150,7 +152,7 @@ func (s *checkedSource) note(object metav1.Object, isGone bool) {
 	s.witnesses = s.witnesses[:min(len(s.witnesses), maxWitnesses)]
 }
 
-// check fails if the API server has gone back in time, or does not answer. It asks for so many witnesses at the most.
+// check returns an error if the API server has gone back in time or does not answer. It asks for at most this many witnesses.
 func (s *checkedSource) check(ctx context.Context, most int) (err error) {
 	s.mu.Lock()
 	version, witnesses := s.version, slices.Clone(s.witnesses[:min(most, len(s.witnesses))])
@@ -159,7 +161,7 @@ func (s *checkedSource) check(ctx context.Context, most int) (err error) {
 		return nil
 	}
 	if len(witnesses) == 0 {
-		_, err = s.ask(ctx, version, s.namespace, metav1.ListOptions{Limit: 1}) // any object: to find a selected one may be a long search
+		_, err = s.ask(ctx, version, s.namespace, metav1.ListOptions{Limit: 1}) // any object: finding a selected one may be a long search
 	}
 	for i := 0; err == nil && i < len(witnesses); i++ {
 		err = s.hear(ctx, version, witnesses[i])
@@ -170,7 +172,7 @@ func (s *checkedSource) check(ctx context.Context, most int) (err error) {
 	return err
 }
 
-// hear compares a witness with what the API server has now and, if that may be a later change, with what it had at the version.
+// hear compares a witness with its current state. If that may be a later change, it also compares it with the state at the version.
 func (s *checkedSource) hear(ctx context.Context, version string, w witness) error {
 	named := metav1.ListOptions{LabelSelector: s.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.name.Name).String()}
 	list, err := s.ask(ctx, version, w.name.Namespace, named)
@@ -178,8 +180,9 @@ func (s *checkedSource) hear(ctx context.Context, version string, w witness) err
 		named.ResourceVersion, named.ResourceVersionMatch = version, metav1.ResourceVersionMatchExact
 		list, err = s.ask(ctx, version, w.name.Namespace, named)
 		if answer := apierrors.APIStatus(nil); errors.As(err, &answer) {
-			// Not known: the version may be compacted, and then the informer's watch is refused as well, so that it lists; or the object was stored
-			// in a version of the API that is not served any more. The informer must not wait for an answer that never comes.
+			// The state at the version is unknown. The version may be compacted; then the informer's watch is refused, too, and it lists
+			// again. Or the object was stored in an API version that is no longer served. The informer must not wait for an answer that never
+			// comes.
 			return nil
 		}
 	}
@@ -189,7 +192,7 @@ func (s *checkedSource) hear(ctx context.Context, version string, w witness) err
 	return fmt.Errorf("%w: %s %s is not what it was at version %s", errRewound, s.resource.Resource, w.name, version)
 }
 
-// ask lists metadata, and fails if the API server is not at the version yet.
+// ask lists metadata, and fails if the API server has not reached the version yet.
 func (s *checkedSource) ask(ctx context.Context, version, namespace string, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
 	list, err := s.client.Resource(s.resource).Namespace(namespace).List(ctx, options)
 	if err != nil {
@@ -201,7 +204,8 @@ func (s *checkedSource) ask(ctx context.Context, version, namespace string, opti
 	return list, nil
 }
 
-// watchFailed handles the errors that make an informer relist. Others log refusals, a missing CRD and a rewind, so this does only at V(4).
+// watchFailed handles the errors that make an informer relist. Refusals, a missing CRD and a rewind are logged elsewhere, so they are only
+// logged at V(4) here.
 func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, errRewound) {
 		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
@@ -210,7 +214,7 @@ func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	cache.DefaultWatchErrorHandler(ctx, r, err)
 }
 
-// notedWatch forwards events, trimmed, and notes what they tell.
+// notedWatch forwards trimmed events, and records what they show.
 type notedWatch struct {
 	watch.Interface
 	source   *checkedSource

@@ -21,14 +21,14 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// podAt is a pod of the form name/uid@version.
+// podAt parses a pod of the form name/uid@version.
 func podAt(text string) *corev1.Pod {
 	identity, version, _ := strings.Cut(text, "@")
 	name, uid, _ := strings.Cut(identity, "/")
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// A source that was told of web/1 at version 5, and of everything up to version 9, compares that with the API server.
+// The source has seen web/1 at version 5, and everything up to version 9. It compares that with the API server.
 func TestRewind(t *testing.T) {
 	away := errors.New("away")
 	for name, test := range map[string]struct {
@@ -76,7 +76,7 @@ func TestRewind(t *testing.T) {
 	}
 }
 
-// A source without objects goes by the version alone, and one that was told nothing asks nothing.
+// A source without objects compares only the version. A source that has seen nothing sends no request.
 func TestRewindWithoutWitness(t *testing.T) {
 	for _, test := range []struct {
 		told, now string
@@ -91,7 +91,7 @@ func TestRewindWithoutWitness(t *testing.T) {
 	}
 }
 
-// The witnesses are the last objects that a list or a watch has told of.
+// The witnesses are the objects that a list or a watch has shown last.
 func TestWitnesses(t *testing.T) {
 	type step = func(s *checkedSource, api *testSource)
 	list := func(version string, pods ...string) step {
@@ -160,7 +160,7 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// An informer sends no request to an API server that has gone back in time, or cannot be asked whether it has.
+// An informer sends no request to an API server that has gone back in time, or if that cannot be checked.
 func TestNoRequestAfterRewind(t *testing.T) {
 	for _, server := range []testServer{{version: "8"}, {err: errors.New("away")}} {
 		api := &testSource{watch: watch.NewFake()}
@@ -175,7 +175,7 @@ func TestNoRequestAfterRewind(t *testing.T) {
 	}
 }
 
-// Events that a stopped watch has still to forward count for nothing: the next list may be newer.
+// Events that a stopped watch has yet to forward are ignored, because the next list may be newer.
 func TestStoppedWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &testSource{watch: watch.NewFake()}

@@ -14,24 +14,24 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
-// While rights are lacking, they are reviewed again with a backoff from minReviewDelay to maxReviewDelay, plus up to a fifth.
+// While rights are lacking, they are reviewed again with a backoff from minReviewDelay to maxReviewDelay, plus up to 20 % jitter.
 const (
 	minReviewDelay = time.Second
 	maxReviewDelay = 25 * time.Second
 )
 
-// scopeRunner starts the informers of one scope when the controller has the rights, and keeps the state of the scope.
+// scopeRunner starts the informers of one scope once the controller has the rights, and keeps the state of the scope.
 type scopeRunner struct {
 	scope   Scope
 	review  func(ctx context.Context) (access.Verdict, error)
-	changed func() // called after each change of State
-	// reviewNow asks run for a review before the delay is over.
+	changed func() // called after each change of the state
+	// reviewNow makes run review the rights before the delay is over.
 	reviewNow chan struct{}
 
 	mu    sync.Mutex
 	facts facts
 	state ScopeState
-	// hadProblem reports that the last logged state had a problem, so that its end is logged, too.
+	// hadProblem means that the last logged state had a problem, so that its end is logged, too.
 	hadProblem bool
 }
 
@@ -44,7 +44,7 @@ func newScopeRunner(scope Scope, changed func(), review func(context.Context) (a
 	return r
 }
 
-// State is the state of the scope.
+// State returns the state of the scope.
 func (r *scopeRunner) State() ScopeState {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *scopeRunner) run(ctx context.Context) {
 	}
 }
 
-// nextReviewDelay is how long to wait before the next review of the rights; 0 means until a request is refused.
+// nextReviewDelay returns how long to wait before the next review of the rights. 0 means until a request is refused.
 func nextReviewDelay(last time.Duration, isDone bool) time.Duration {
 	if isDone {
 		return 0
@@ -107,8 +107,8 @@ func (r *scopeRunner) awaitReview(ctx context.Context, delay time.Duration) bool
 	return true
 }
 
-// checkSources checks the sources at times when their informers send no request: an open watch does not notice that its right was revoked,
-// nor always that the API server has gone back in time. What is true of them is true of the shards' own sources.
+// checkSources checks the sources while their informers send no requests. An open watch does not notice that the controller has lost its
+// right to watch, and may not notice that the API server has gone back in time. The result also holds for the sources of the shards.
 func (r *scopeRunner) checkSources(ctx context.Context) {
 	for delay := rewindInterval; ; {
 		select {
@@ -129,7 +129,7 @@ func (r *scopeRunner) checkSources(ctx context.Context) {
 	}
 }
 
-// requestReview makes run review the rights: a request was refused.
+// requestReview makes run review the rights, because a request was refused.
 func (r *scopeRunner) requestReview() {
 	select {
 	case r.reviewNow <- struct{}{}:
@@ -137,10 +137,10 @@ func (r *scopeRunner) requestReview() {
 	}
 }
 
-// answered handles the answer to a list or watch request of an informer.
+// answered handles the response to a list or watch request of an informer.
 func (r *scopeRunner) answered(ctx context.Context, resource string, err error) {
 	if apierrors.IsForbidden(err) {
-		// The review after this reports all lacking rights at once.
+		// The next review reports all lacking rights at once.
 		r.mu.Lock()
 		r.facts.refused[resource] = true
 		r.mu.Unlock()
@@ -157,7 +157,7 @@ func (r *scopeRunner) answered(ctx context.Context, resource string, err error) 
 	})
 }
 
-// updateFacts changes the facts, and logs the state if it has changed.
+// updateFacts changes the facts. If that changes the state, it logs the state.
 func (r *scopeRunner) updateFacts(ctx context.Context, change func(*facts)) {
 	r.mu.Lock()
 	change(&r.facts)

@@ -25,15 +25,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// Clients are the connections to the API server.
+// Clients has the clients for the API server.
 type Clients struct {
 	Kube kubernetes.Interface
-	// PodManagers is a client of NewManagerClient, and so is Statuses.
+	// PodManagers is made by NewManagerClient, and so is Statuses.
 	PodManagers managersv1.AppsV1Interface
-	// Metadata reads the names and owners of pods.
+	// Metadata reads the metadata of pods, revisions and PodManagers.
 	Metadata metadata.Interface
-	// Events and Statuses write events and statuses. They have a rate limiter of their own, so that pod requests never wait for
-	// events and statuses.
+	// Events and Statuses write events and statuses. They have a separate rate limiter, so that pod requests never wait for them.
 	Events   kubernetes.Interface
 	Statuses managersv1.AppsV1Interface
 }
@@ -42,29 +41,28 @@ type Clients struct {
 type Scope struct {
 	Namespace   string
 	PodManagers podmanagerinformers.PodManagerInformer
-	// Pods and Revisions have one informer each. With shards, that is the one of the shard, and another one for all shards follows: of what is
-	// in no shard yet.
+	// Pods and Revisions have one informer each. With sharding, that is the shard's informer, and a second one follows, which all shards
+	// share: it has the objects that are in no shard yet.
 	Pods, Revisions []cache.SharedIndexInformer
 
-	// selector selects the PodManagers that this controller syncs; nil for all.
+	// selector selects the PodManagers that this controller syncs. It is nil for all.
 	selector labels.Selector
-	// shard is the shard whose pods and revisions the first informers have.
+	// shard is the shard whose pods and revisions the first informers watch.
 	shard      shard.Shard
 	relabelled *relabelled
-	// factories start the informers of this scope; sources are what these list and watch.
+	// factories start the informers of this scope. sources are what the informers list and watch.
 	factories []informerFactory
 	sources   []*checkedSource
 }
 
-// informerFactory is what the SharedInformerFactories of both clients have in common.
+// informerFactory is the common part of both clients' SharedInformerFactories.
 type informerFactory interface {
 	StartWithContext(ctx context.Context)
 	Shutdown()
 }
 
-// NewScope makes a scope with informers that tolerate an object that cannot be decoded, and that notice it if the API server goes back in
-// time. They have the pods and revisions that objects selects, which leaves out those of others: the cost of the caches depends on our own
-// objects only.
+// NewScope returns a scope whose informers tolerate objects that cannot be decoded, and detect that the API server has gone back in time.
+// They watch only the pods and revisions that objects selects, so that the cost of the caches depends on our own objects only.
 func NewScope(clients Clients, resync time.Duration, namespace, objects string, selector labels.Selector) Scope {
 	s := Scope{Namespace: namespace, selector: selector, relabelled: newRelabelled()}
 	s.addObjects(clients, resync, objects)
@@ -79,8 +77,8 @@ func NewScope(clients Clients, resync time.Duration, namespace, objects string, 
 	return s
 }
 
-// OfShard makes the scope of one shard. Its PodManagers are those of s, which has to be the scope of all that is in no shard; its pods
-// and revisions are the shard's own. If the API server goes back in time, s is told.
+// OfShard returns the scope of one shard. It shares the PodManagers of s, which has to be the scope of the objects that are in no shard. Its
+// pods and revisions are those of the shard. If the API server goes back in time, s is notified.
 func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) Scope {
 	own := Scope{Namespace: s.Namespace, selector: s.selector, shard: part, PodManagers: s.PodManagers, relabelled: s.relabelled}
 	own.addObjects(clients, resync, part.Selector())
@@ -91,7 +89,7 @@ func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) 
 	return own
 }
 
-// addObjects makes the informers of pods and revisions.
+// addObjects creates the informers of pods and revisions.
 func (s *Scope) addObjects(clients Clients, resync time.Duration, selector string) {
 	factory := kubeinformers.NewSharedInformerFactoryWithOptions(clients.Kube, resync, kubeinformers.WithNamespace(s.Namespace))
 	pods := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
@@ -110,7 +108,7 @@ func (s *Scope) addObjects(clients Clients, resync time.Duration, selector strin
 	s.factories = append(s.factories, factory)
 }
 
-// inform makes the informer of a source.
+// inform creates the informer of a source.
 func (s *Scope) inform(client any, object runtime.Object, resync time.Duration, indexers cache.Indexers, source *checkedSource) cache.SharedIndexInformer {
 	source.namespace = s.Namespace
 	source.answered, source.rewound = func(context.Context, error) {}, func(error) {}
@@ -121,7 +119,7 @@ func (s *Scope) inform(client any, object runtime.Object, resync time.Duration, 
 	return informer
 }
 
-// listsAndWatches is a client of one type.
+// listsAndWatches is a client for one type.
 type listsAndWatches[List runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (List, error)
 	Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
@@ -140,7 +138,7 @@ func listWatch[List runtime.Object](client listsAndWatches[List], selector strin
 	}
 }
 
-// Run runs the informers of this scope alone until ctx is done.
+// Run runs the informers of this scope until ctx is done. It does not run informers that the scope shares with other scopes.
 func (s Scope) Run(ctx context.Context) {
 	for _, factory := range s.factories {
 		factory.StartWithContext(ctx)
@@ -151,15 +149,15 @@ func (s Scope) Run(ctx context.Context) {
 	}
 }
 
-// Shard is the shard of the scope.
+// Shard returns the shard of the scope.
 func (s Scope) Shard() shard.Shard { return s.shard }
 
-// Shows reports whether the caches have, or will have, a pod or revision with these labels.
+// Shows reports whether the caches show, or will show, a pod or revision with these labels.
 func (s Scope) Shows(labels map[string]string) bool {
 	return s.shard.IsIn(labels) || s.shard.IsStray(labels)
 }
 
-// Seen has the resourceVersion of each store that has what the controller writes.
+// Seen returns the resourceVersion of each store that shows the controller's writes.
 func (s Scope) Seen() map[consistency.Resource]string {
 	return map[consistency.Resource]string{
 		PodsResource:      s.Pods[0].GetStore().LastStoreSyncResourceVersion(),

@@ -15,18 +15,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
-// ScopePhase is the phase of a scope, as in the label of the metric.
+// ScopePhase is the phase of a scope, and the value of the metric's label.
 type ScopePhase string
 
 const (
-	// ScopeStarting: the rights are being reviewed, or the caches are filling.
+	// ScopeStarting means that the rights are being reviewed, or the caches are filling.
 	ScopeStarting ScopePhase = "starting"
 	ScopeServed   ScopePhase = "served"
-	// ScopeForbidden: the controller lacks a right to list or watch.
+	// ScopeForbidden means that the controller lacks a right to list or watch.
 	ScopeForbidden ScopePhase = "forbidden"
-	// ScopeMissing: the namespace does not exist.
+	// ScopeMissing means that the namespace does not exist.
 	ScopeMissing ScopePhase = "missing"
-	// ScopeNoCRD: the API server no longer serves PodManagers.
+	// ScopeNoCRD means that the API server no longer serves PodManagers.
 	ScopeNoCRD ScopePhase = "noCRD"
 )
 
@@ -36,11 +36,11 @@ var scopePhases = []ScopePhase{ScopeStarting, ScopeServed, ScopeForbidden, Scope
 type ScopeState struct {
 	Namespace string
 	Phase     ScopePhase
-	// Why says what is wrong and what to do about it; empty if nothing is wrong.
+	// Why is what is wrong and what to do about it. It is empty if nothing is wrong.
 	Why string
 }
 
-// Name is the name of the scope for people.
+// Name returns a name of the scope for people.
 func (s ScopeState) Name() string {
 	if s.Namespace == metav1.NamespaceAll {
 		return "all namespaces"
@@ -48,8 +48,8 @@ func (s ScopeState) Name() string {
 	return "namespace " + s.Namespace
 }
 
-// Scopes are all scopes of the controller. Each has its own runner: the informers of a scope start when the controller has the rights for
-// it, and no scope waits for another.
+// Scopes has all scopes of the controller. Each has its own runner: the informers of a scope start when the controller has the rights for it,
+// and no scope waits for another.
 type Scopes struct {
 	runners []*scopeRunner
 	served  chan struct{}
@@ -58,7 +58,7 @@ type Scopes struct {
 	mu sync.Mutex // keeps an older count from overwriting a newer one in the metric
 }
 
-// NewScopes returns the Scopes of scopes made by NewScope. rights are what the controller needs in each of them.
+// NewScopes returns Scopes for scopes from NewScope. rights are what the controller needs in each of them.
 func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Right) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	s.serve = sync.OnceFunc(func() { close(s.served) })
@@ -71,7 +71,7 @@ func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Righ
 }
 
 // Run runs the scopes until ctx is done, and returns when all their informers have stopped. It returns an error if the API server has gone
-// back in time: the caches are wrong then, and stay so.
+// back in time, because the caches are wrong then and stay wrong.
 func (s *Scopes) Run(ctx context.Context) error {
 	ctx, rewound := context.WithCancelCause(ctx)
 	defer rewound(nil)
@@ -90,12 +90,12 @@ func (s *Scopes) Run(ctx context.Context) error {
 	return nil
 }
 
-// Served is closed once the first scope is served.
+// Served returns a channel that is closed once the first scope is served.
 func (s *Scopes) Served() <-chan struct{} {
 	return s.served
 }
 
-// States are the states of all scopes.
+// States returns the states of all scopes.
 func (s *Scopes) States() []ScopeState {
 	var states []ScopeState
 	for _, runner := range s.runners {
@@ -104,7 +104,7 @@ func (s *Scopes) States() []ScopeState {
 	return states
 }
 
-// PodManagers are all PodManagers in the caches.
+// PodManagers returns all PodManagers in the caches.
 func (s *Scopes) PodManagers() (all []*v1.PodManager) {
 	for _, runner := range s.runners {
 		managers, _ := runner.scope.PodManagers.Lister().List(labels.Everything()) // a lister never fails
@@ -113,7 +113,7 @@ func (s *Scopes) PodManagers() (all []*v1.PodManager) {
 	return all
 }
 
-// changed counts the scopes by phase after a change of a state.
+// changed counts the scopes by phase after a state has changed.
 func (s *Scopes) changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,9 +136,9 @@ type facts struct {
 	verdict access.Verdict
 	err     error
 	synced  bool
-	// refused are the resources whose list or watch was refused when an informer last tried.
+	// refused has the resources whose list or watch was refused when an informer last tried.
 	refused map[string]bool
-	// noCRD tells that the API server does not serve PodManagers.
+	// noCRD means that the API server does not serve PodManagers.
 	noCRD bool
 }
 

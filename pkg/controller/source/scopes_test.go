@@ -98,7 +98,7 @@ func (noManagers) Watch(context.Context, metav1.ListOptions) (watch.Interface, e
 
 func (noManagers) IsWatchListSemanticsUnSupported() bool { return true }
 
-// testScopes are scopes of a fake API server. The test sets the verdict of each namespace.
+// testScopes has scopes of a fake API server. The test sets the verdict of each namespace.
 type testScopes struct {
 	*Scopes
 	kube     *kubefake.Clientset
@@ -155,7 +155,7 @@ func (s *testScopes) lines(text string) int {
 	return strings.Count(s.sink.GetBuffer().String(), text)
 }
 
-// phases are the phases of all scopes, in the order of their namespaces.
+// phases returns the phases of all scopes, in the order of their namespaces.
 func (s *testScopes) phases() string {
 	var all []string
 	for _, state := range s.States() {
@@ -164,8 +164,8 @@ func (s *testScopes) phases() string {
 	return strings.Join(all, " ")
 }
 
-// Scopes without rights do not keep other scopes from being served. They are logged once, reviewed again and again, and served as soon as
-// the controller has the rights.
+// A scope without rights does not keep other scopes from being served. It is logged once, reviewed repeatedly, and served as soon as the
+// controller has the rights.
 func TestScopesWithDifferentRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		denied := access.Verdict{Lacking: []access.Right{{Resource: "pods", Verb: "list"}}, User: "jane"}
@@ -206,14 +206,14 @@ func TestScopesWithDifferentRights(t *testing.T) {
 	})
 }
 
-// Rights that are revoked while the informers run are logged once, and so is their return.
+// If rights are revoked while the informers run, that is logged once, and so is their return.
 func TestScopeLosesItsRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := runScopes(t, map[string]access.Verdict{"a": {}})
 		defer s.stop()
 		refused := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no"))
 		s.permit("a", access.Verdict{Lacking: access.RightsOn("", "pods", "list", "watch")})
-		for range 3 { // an informer tries again
+		for range 3 { // an informer retries
 			for _, resource := range []string{"pods", "controllerrevisions", "podmanagers"} {
 				s.runners[0].answered(s.ctx, resource, refused)
 			}

@@ -9,8 +9,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Trim drops the fields of a pod or revision that pkg/plan never reads, so that the caches of a large cluster stay small. It is done while
-// the informers read the next object: an informer's own transform would come when all are read, and twice.
+// Trim drops the fields of a pod or revision that pkg/plan never reads, so that the caches of a large cluster stay small. It runs while the
+// informers read the next object. An informer's own transform would run only after all objects are read, and twice.
 func Trim(object runtime.Object) {
 	switch object := object.(type) {
 	case *appsv1.ControllerRevision:
@@ -19,8 +19,8 @@ func Trim(object runtime.Object) {
 		metrics.PodEvents.Inc()
 		podstate.Trim(object)
 		if _, isManaged := ManagerKey(object); !isManaged {
-			// A pod with our label that another controller controls: the plan needs its name, which is taken, and its labels and owners,
-			// which show that it is not ours.
+			// Another controller controls this pod although it has our label. The plan needs its name, which is taken, and its labels and
+			// owners, which show that it is not ours.
 			object.Annotations = nil
 			object.Spec = corev1.PodSpec{}
 			object.Status = corev1.PodStatus{}

@@ -86,7 +86,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// An informer gets trimmed objects, in lists and in events. A bookmark is no object: its annotation tells the informer that it has all.
+// An informer gets trimmed objects in lists and in events. A bookmark is not an object: its annotation tells the informer that it has
+// received all objects.
 func TestInformersGetTrimmedObjects(t *testing.T) {
 	newPod := func() *corev1.Pod {
 		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", Labels: map[string]string{v1.LabelManager: "web", "a": "b"},

@@ -2,5 +2,5 @@
 //
 // Start with templates.go. resources.go compares the CPU and memory of containers, as the API server and the kubelet do.
 //
-// A function here knows templates and containers only. How a pod is updated in place is in package inplace.
+// The functions here know only templates and containers. How a pod is updated in place is in package inplace.
 package compare

@@ -1,5 +1,5 @@
 package compare
 
-// The function that the tests of package compare_test call.
+// QosOf exports qosOf to the tests of package compare_test.
 
 var QosOf = qosOf

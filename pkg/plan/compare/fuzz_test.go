@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 )
 
-// A stored template may be anything. If a pod can be updated in place from one to the other, the difference is all that there is between
-// them; else the text says why not.
+// A stored template may contain anything. If a pod can be updated in place from one template to the other, the diff is complete. Otherwise the text
+// says why not.
 func FuzzTemplates(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{"name":"app","image":"a"}]}}`), []byte(`{"spec":{"containers":[{"name":"app","image":"b"}]}}`))
 	f.Add([]byte(`{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"1"},"limits":{"cpu":"1","memory":"1Gi"}}}]}}`),
@@ -50,7 +50,7 @@ func FuzzTemplates(f *testing.F) {
 	})
 }
 
-// hasTwins tells whether two containers have the same name, which the API server lets no pod have.
+// hasTwins reports whether two containers have the same name, which the API server does not allow.
 func hasTwins(template *corev1.PodTemplateSpec) bool {
 	names := map[string]bool{}
 	for _, c := range template.Spec.Containers {

@@ -12,8 +12,8 @@ import (
 // resizable are the resources that a resize can change.
 var resizable = []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory}
 
-// isResizable tells whether a container's resources differ, and only in the amounts of CPU and memory: the API server refuses a resize
-// that adds or removes a request or a limit.
+// isResizable reports whether a container's resources differ, and only in the amounts of CPU and memory. The API server refuses a resize that adds
+// or removes a request or a limit.
 func isResizable(before, after corev1.ResourceRequirements) bool {
 	if equality.Semantic.DeepEqual(before, after) {
 		return false
@@ -36,7 +36,7 @@ func isSameButForAmounts(before, after corev1.ResourceList) bool {
 	return true
 }
 
-// withDefaults are the resources as the API server defaults them: a limit without a request is requested in full.
+// withDefaults returns the resources with the API server's defaults: a missing request equals the limit.
 func withDefaults(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	complete := *resources.DeepCopy()
 	for name, limit := range resources.Limits {
@@ -50,7 +50,7 @@ func withDefaults(resources corev1.ResourceRequirements) corev1.ResourceRequirem
 	return complete
 }
 
-// RestartAmounts are the CPU and memory that the kubelet restarts a container to change, by these resize policies.
+// RestartAmounts returns the CPU and memory that the kubelet, by these resize policies, can change only by restarting the container.
 func RestartAmounts(resources corev1.ResourceRequirements, policies []corev1.ContainerResizePolicy) corev1.ResourceRequirements {
 	amounts := Resizable(resources)
 	for _, list := range []corev1.ResourceList{amounts.Requests, amounts.Limits} {
@@ -61,7 +61,7 @@ func RestartAmounts(resources corev1.ResourceRequirements, policies []corev1.Con
 	return amounts
 }
 
-// HasOtherAmounts reports whether any of these amounts is another one in a container's resources.
+// HasOtherAmounts reports whether a container's resources differ from any of these amounts.
 func HasOtherAmounts(resources, amounts corev1.ResourceRequirements) bool {
 	resources = withDefaults(resources)
 	differ := func(all, amounts corev1.ResourceList) bool {
@@ -75,7 +75,7 @@ func HasOtherAmounts(resources, amounts corev1.ResourceRequirements) bool {
 	return differ(resources.Requests, amounts.Requests) || differ(resources.Limits, amounts.Limits)
 }
 
-// Resizable are the CPU and memory in a container's resources, as the API server defaults them.
+// Resizable returns the CPU and memory in a container's resources, with the API server's defaults.
 func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirements {
 	complete := withDefaults(resources)
 	only := func(list corev1.ResourceList) (kept corev1.ResourceList) {
@@ -92,7 +92,7 @@ func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 	return corev1.ResourceRequirements{Requests: only(complete.Requests), Limits: only(complete.Limits)}
 }
 
-// qosOf is the QoS class of a pod. The API server refuses a resize that changes it.
+// qosOf returns the QoS class of a pod. The API server refuses a resize that changes it.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	guaranteed, bestEffort := true, true
 	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {

@@ -67,7 +67,7 @@ func TestQoS(t *testing.T) {
 			spec := &corev1.PodSpec{}
 			for i, resources := range test.containers {
 				container := corev1.Container{Resources: resources}
-				if i == 1 { // init containers count as well
+				if i == 1 { // init containers count, too
 					spec.InitContainers = append(spec.InitContainers, container)
 					continue
 				}

@@ -18,7 +18,7 @@ import (
 
 // Diff is what an update in place from one template to another changes in the containers.
 type Diff struct {
-	// Images and Resources are the new values, by container; a container whose value stays the same is missing.
+	// Images and Resources are the new values by container name. A container whose value stays the same has no entry.
 	Images    map[string]string
 	Resources map[string]corev1.ResourceRequirements
 }
@@ -32,7 +32,7 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 		return Diff{}, "a restart was asked for"
 	}
 	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
-	// All that an update in place can change is made equal in this copy. Any difference that remains rules out an update in place.
+	// Everything that an update in place can change is made equal in this copy. Any difference that remains rules out an update in place.
 	remaining := to.DeepCopy()
 	remaining.Labels, remaining.Annotations = from.Labels, from.Annotations
 	for i := range min(len(from.Spec.Containers), len(remaining.Spec.Containers)) {
@@ -61,10 +61,10 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	return diff, ""
 }
 
-// checksumPrefix is how annotations begin that change in order to restart the pods, as many charts have them for a ConfigMap.
+// checksumPrefix is the prefix of annotations that change in order to restart the pods. Many charts have one for a ConfigMap.
 const checksumPrefix = "checksum/"
 
-// restartNeeded tells why the containers have to restart although the kubelet would not restart them: what they were started with has
+// restartNeeded returns why the containers have to restart although the kubelet would not restart them: something that they were started with has
 // changed. A container that gets another image restarts anyway.
 func restartNeeded(from, to *corev1.PodTemplateSpec, diff Diff) string {
 	for _, key := range changedKeys(from.Annotations, to.Annotations) {
@@ -92,7 +92,7 @@ func restartNeeded(from, to *corev1.PodTemplateSpec, diff Diff) string {
 	return ""
 }
 
-// changedKeys are the keys whose values differ, sorted.
+// changedKeys returns the keys whose values differ, sorted.
 func changedKeys(from, to map[string]string) []string {
 	all := maps.Clone(from)
 	if all == nil {
@@ -106,16 +106,16 @@ func changedKeys(from, to map[string]string) []string {
 	})
 }
 
-// firstDifference is the path of the first field that differs.
+// firstDifference returns the path of the first field that differs.
 func firstDifference(from, to *corev1.PodTemplateSpec) string {
 	decode := func(template *corev1.PodTemplateSpec) (value any) {
-		_ = json.Unmarshal(history.Encode(template), &value) // cannot fail on what Encode returns
+		_ = json.Unmarshal(history.Encode(template), &value) // data from Encode always decodes
 		return value
 	}
 	return pathOfDifference("template", decode(from), decode(to))
 }
 
-// pathOfDifference is the path of the first field that differs between two different JSON values.
+// pathOfDifference returns the path of the first field that differs between two different JSON values.
 func pathOfDifference(path string, from, to any) string {
 	switch from := from.(type) {
 	case map[string]any:
@@ -144,5 +144,5 @@ func pathOfDifference(path string, from, to any) string {
 	return path
 }
 
-// NeedsKubelet tells whether the kubelet has to carry out something. Labels and annotations do not concern it.
+// NeedsKubelet reports whether the kubelet has work to do. Changes of labels and annotations do not concern it.
 func (d Diff) NeedsKubelet() bool { return len(d.Images)+len(d.Resources) > 0 }

@@ -16,18 +16,19 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// A failed pod is replaced at once. If the replacement fails too, the next replacement waits: firstBackOff, then ever longer.
+// A failed pod is replaced at once. If the replacement fails too, the next one waits for firstBackOff. The wait doubles with each further failure,
+// up to MaxBackOff.
 const (
 	firstBackOff = 10 * time.Second
 	MaxBackOff   = 10 * time.Minute
 )
 
-// Retry is a failed pod that has not been replaced. The pod itself carries all that is known about its failure, and is kept until its
-// replacement is created: so nothing is lost when the controller restarts.
+// Retry is a failed pod that has not been replaced. The pod itself carries all that is known about its failure, and is kept until its replacement
+// is created, so nothing is lost when the controller restarts.
 type Retry struct {
 	Pod *corev1.Pod
-	// Failures is how many pods have failed in a row, each the replacement of the one before, up to and including this pod.
-	// Disruptions is how many of these failures tell nothing about the revision.
+	// Failures is how many pods have failed in a row, each the replacement of the one before, up to and including this pod. Disruptions is how many
+	// of these failures say nothing about the revision.
 	Failures, Disruptions int
 	// Due is when the replacement may be created.
 	Due time.Time
@@ -35,7 +36,7 @@ type Retry struct {
 
 // Retries are the failed pods that have not been replaced.
 type Retries struct {
-	// Waiting are the pods whose backoff lasts, the first to end first. Due are the pods that may be replaced now, the most failures first.
+	// Waiting are the pods whose backoff is not over, sorted by its end. Due are the pods that may be replaced now, the most failures first.
 	Waiting, Due []Retry
 }
 
@@ -44,8 +45,8 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// A failed pod has been replaced if an active pod records the same number of failures and disruptions before it. What a pod records that
-	// was updated in place since is about another revision.
+	// A failed pod has been replaced if an active pod records the same number of failures and disruptions before it. If an active pod was updated
+	// in place since, what it records is about another revision.
 	replacements := map[[2]int]int{}
 	for _, pod := range active {
 		if inplace.CompletedRecord(pod).Revision == "" {
@@ -71,7 +72,7 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	return found
 }
 
-// BeyondHistory are the finished pods to delete. It spares the newest, as many as keep says, and the pods that are yet to be replaced.
+// BeyondHistory returns the finished pods to delete. It keeps the newest ones, up to keep, and the pods that are not replaced yet.
 func BeyondHistory(finished []*corev1.Pod, unreplaced []Retry, keep int, now time.Time) []*corev1.Pod {
 	var beyond []*corev1.Pod
 	kept := 0
@@ -86,7 +87,7 @@ func BeyondHistory(finished []*corev1.Pod, unreplaced []Retry, keep int, now tim
 	return beyond
 }
 
-// BackOff is how long the replacement waits after the last of so many failures in a row.
+// BackOff returns how long the replacement waits after this many failures in a row.
 func BackOff(failures int) time.Duration {
 	if failures <= 1 {
 		return 0
@@ -100,7 +101,7 @@ func BackOff(failures int) time.Duration {
 	return wait
 }
 
-// failuresUpTo is how many pods have failed in a row, this pod included. A pod that had lived for MaxBackOff starts a new row.
+// failuresUpTo returns how many pods have failed in a row, including this pod. A pod that lived for MaxBackOff starts a new row.
 func failuresUpTo(pod *corev1.Pod, now time.Time) int {
 	if hasLivedLong(pod, now) {
 		return 1
@@ -108,15 +109,15 @@ func failuresUpTo(pod *corev1.Pod, now time.Time) int {
 	return min(FailuresBefore(pod)+1, math.MaxInt32)
 }
 
-// disruptionsUpTo is how many of these failures tell nothing about the revision. They count for the backoff all the same: a node that
-// rejects every pod would otherwise get a new one at once, again and again.
+// disruptionsUpTo returns how many of these failures say nothing about the revision. They still count for the backoff: otherwise a node that
+// rejects every pod would get a new one at once, repeatedly.
 func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 	count := DisruptionsBefore(pod)
 	switch {
 	case hasLivedLong(pod, now):
 		count = 0
 	case inplace.CompletedRecord(pod).Revision != "":
-		count = FailuresBefore(pod) // those pods had another revision
+		count = FailuresBefore(pod) // these pods had another revision
 	}
 	if !IsOwnFailure(pod) {
 		count++
@@ -124,13 +125,13 @@ func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 	return min(count, math.MaxInt32)
 }
 
-// IsOwnFailure tells whether a finished pod counts against its revision: it was not disrupted, and if it was updated in place to that
-// revision, the kubelet had carried out the update.
+// IsOwnFailure reports whether a finished pod counts against its revision: it was not disrupted, and if it was updated in place to that revision,
+// the kubelet had carried out the update.
 func IsOwnFailure(pod *corev1.Pod) bool {
 	return podstate.Disruption(pod) == "" && podstate.HasObserved(pod) && !inplace.AwaitsRestart(pod)
 }
 
-// hasLivedLong tells whether the pod had lived for so long that its failure starts a new row.
+// hasLivedLong reports whether the pod lived so long that its failure starts a new row.
 func hasLivedLong(pod *corev1.Pod, now time.Time) bool {
 	return podstate.FinishedAt(pod, now).Sub(pod.CreationTimestamp.Time) >= MaxBackOff
 }
@@ -139,10 +140,10 @@ func FailuresBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationFail
 
 func DisruptionsBefore(pod *corev1.Pod) int { return countIn(pod, v1.AnnotationDisruptionsBefore) }
 
-// countIn is the count in an annotation; 0 if the annotation is missing or invalid.
+// countIn returns the count in an annotation, or 0 if the annotation is missing or invalid.
 func countIn(pod *corev1.Pod, annotation string) int {
 	text, found := pod.Annotations[annotation]
-	if !found { // as on most pods, whose number is asked for in every plan
+	if !found { // the common case, checked for every pod in every plan
 		return 0
 	}
 	count, err := strconv.ParseInt(text, 10, 32)
@@ -159,7 +160,7 @@ func NewestFirst(finished []*corev1.Pod, now time.Time) []*corev1.Pod {
 	})
 }
 
-// String says what failed, and when its replacement is created. The time is absolute, so that the text stays the same until then.
+// String describes the failure and when the replacement is created. The time is absolute, so that the text does not change until then.
 func (r Retry) String() string {
 	what := r.Pod.Name + " has failed"
 	for i := range r.Pod.Status.ContainerStatuses {

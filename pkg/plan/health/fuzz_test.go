@@ -12,7 +12,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// Anybody who may edit a pod may write how many have failed before it: the count goes up by one, and the wait stays below its limit.
+// Any client that may edit a pod may write how many pods have failed before it. The count still grows by one, and the backoff stays within its
+// limit.
 func FuzzRetries(f *testing.F) {
 	f.Add("1", "0", "1", int64(60))
 	f.Add("-1", "x", "", int64(0))
@@ -34,7 +35,7 @@ func FuzzRetries(f *testing.F) {
 			if wait := retry.Due.Sub(Now); wait > MaxBackOff {
 				t.Errorf("the replacement waits for %v", wait)
 			}
-			// The replacement counts as one: otherwise there would be another in each sync.
+			// The replacement has to be recognized. Otherwise each sync would create another one.
 			next := Pod(1, After(retry.Failures))
 			next.Annotations[v1.AnnotationDisruptionsBefore] = strconv.Itoa(retry.Disruptions)
 			if again := FindRetries(revision, []*corev1.Pod{next}, []*corev1.Pod{failed}, Now); len(again.Waiting)+len(again.Due) > 0 {

@@ -1,4 +1,4 @@
-// Package history knows pod templates and the ControllerRevisions that store them.
+// Package history handles pod templates and the ControllerRevisions that store them.
 //
 // Start with revisions.go: Find finds the revision of the present template, the last good revision, and the revisions of the pods.
 // revision.go has a single revision with its template, encoding and hash. store.go decides which revisions to store, renew and drop.

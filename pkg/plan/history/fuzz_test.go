@@ -20,8 +20,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// Anybody with the right can write a ControllerRevision with our label, and the status: the present template stays the spec's, its number
-// is the highest and one that the API server takes, and no revision is dropped that is in use.
+// Another client can write the status, and a ControllerRevision with our label. The present template is still the spec's, its number is the highest
+// and valid for the API server, and no revision in use is dropped.
 func FuzzRevisions(f *testing.F) {
 	good := history.Encode(history.Template(&Manager(0).Spec))
 	f.Add(good, "web-1", "5d9c", int64(1), int32(0), true, "web-1")
@@ -33,7 +33,7 @@ func FuzzRevisions(f *testing.F) {
 		m.Status.CollisionCount, m.Status.CurrentRevision = collisions, current
 		foreign := &appsv1.ControllerRevision{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{v1.LabelManager: "web", v1.LabelRevision: hash}},
-			Data:       runtime.RawExtension{Raw: data}, Revision: max(0, number), // the API server takes no other
+			Data:       runtime.RawExtension{Raw: data}, Revision: max(0, number), // the API server accepts no negative number
 		}
 		sources := history.Sources{Manager: m, Stored: []*appsv1.ControllerRevision{foreign}, Pods: Pods3()}
 		if orphan {
@@ -70,8 +70,8 @@ func FuzzRevisions(f *testing.F) {
 	})
 }
 
-// A template that is decoded and encoded again is the same, byte for byte: otherwise the API server would refuse to orphan a revision, and
-// the same template would get another hash.
+// Decoding and encoding a template again yields the same bytes. Otherwise the API server would refuse to orphan a revision, and the same template
+// would get another hash.
 func FuzzEncode(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"app","image":"nginx","resources":{"limits":{"cpu":"0.5","memory":"1Gi"}}}]}}`))
 	f.Add([]byte(`{"metadata":{"creationTimestamp":null,"annotations":{"<a>":"\u2028&"}},"spec":{"containers":null,"terminationGracePeriodSeconds":9007199254740993}}`))

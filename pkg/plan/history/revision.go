@@ -24,25 +24,25 @@ type Revision struct {
 	Hash string
 	// stored is the ControllerRevision; nil for a revision that is not stored yet.
 	stored *appsv1.ControllerRevision
-	// lost is the ControllerRevision that another client has deleted; nil if none has.
+	// lost is the ControllerRevision if another client has deleted it, nil otherwise.
 	lost     *appsv1.ControllerRevision
 	template *corev1.PodTemplateSpec
 	// data is the encoded template.
 	data []byte
 }
 
-// IsStored tells whether the API server has the revision, so that it survives a restart of the controller.
+// IsStored reports whether the revision is stored on the API server, so that it survives a restart of the controller.
 func (r *Revision) IsStored() bool { return r.stored != nil }
 
-// Stored notes that the revision was stored.
+// Stored records that the revision was stored.
 func (r *Revision) Stored(stored *appsv1.ControllerRevision) { r.stored = stored }
 
-// HasFailed reports whether the revision carries the mark of one that has failed.
+// HasFailed reports whether the revision is marked as failed.
 func (r *Revision) HasFailed() bool {
 	return r.stored != nil && r.stored.Annotations[v1.AnnotationFailed] != ""
 }
 
-// Number orders revisions by age. A revision that is not stored is the newest.
+// Number orders revisions by age. A revision that is not stored counts as the newest.
 func (r *Revision) Number() int64 {
 	if r.stored == nil {
 		return math.MaxInt64
@@ -50,7 +50,7 @@ func (r *Revision) Number() int64 {
 	return r.stored.Revision
 }
 
-// Template is the revision's pod template; nil if the stored data is not a pod template.
+// Template returns the revision's pod template, or nil if the stored data is not a pod template.
 func (r *Revision) Template() *corev1.PodTemplateSpec {
 	if r.template == nil && r.stored != nil {
 		r.template, _ = templateIn(r.stored)
@@ -66,8 +66,8 @@ func templateIn(stored *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, err
 	return template, nil
 }
 
-// Template is the pod template that the spec asks for; callers must not modify it. The shorthand spec.image becomes a full template.
-// restartAt becomes an annotation of the template, so that a requested restart makes a new revision.
+// Template returns the pod template that the spec asks for. Callers must not modify it. The shorthand spec.image becomes a full template, and
+// restartAt becomes an annotation of the template, so that a requested restart is a new revision.
 func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
 	template := spec.Template
 	if template == nil {
@@ -85,8 +85,8 @@ func Template(spec *v1.PodManagerSpec) *corev1.PodTemplateSpec {
 	return &restarted
 }
 
-// Encode encodes a template with sorted keys. The API server sorts the keys when somebody patches the ControllerRevision, as the
-// garbage collector does to orphan it, and rejects the patch if that changes a single byte of the immutable data.
+// Encode encodes a template with sorted keys. The API server sorts the keys when a client patches the ControllerRevision, as the garbage collector
+// does to orphan it, and rejects the patch if that changes a single byte of the immutable data.
 func Encode(template *corev1.PodTemplateSpec) []byte {
 	data, err := json.Marshal(template)
 	if err == nil {
@@ -104,10 +104,10 @@ func Encode(template *corev1.PodTemplateSpec) []byte {
 	return data
 }
 
-// hash is a short hash of an encoded template. Each counted collision changes the hash.
+// hash returns a short hash of an encoded template. Each counted collision changes the hash.
 func hash(data []byte, collisions int32) string {
 	hash := fnv.New32a()
-	_, _ = hash.Write(data) // never fails, says hash.Hash
+	_, _ = hash.Write(data) // hash.Hash never returns an error
 	if collisions > 0 {
 		_, _ = fmt.Fprint(hash, collisions)
 	}

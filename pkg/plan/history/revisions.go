@@ -17,28 +17,29 @@ import (
 type Revisions struct {
 	// Update is the revision of the present template.
 	Update *Revision
-	// Current is the last good revision, by the status or, if that is lost, by its mark; nil if there was none, or it was lost.
+	// Current is the last good revision, according to the status or, if the status is lost, to the marks. It is nil if there was none, or if it is
+	// lost.
 	Current *Revision
-	// byHash has the stored and the remembered revisions. Update may be missing.
+	// byHash has the stored and the remembered revisions. Update may be missing from it.
 	byHash  map[string]*Revision
 	sources Sources
 }
 
-// Sources are where the revisions of a PodManager are found.
+// Sources has the objects in which the revisions of a PodManager are found.
 type Sources struct {
 	Manager *v1.PodManager
-	// Stored are the ControllerRevisions whose controller is Manager, Orphans those that carry its label and have no controller.
+	// Stored are the ControllerRevisions whose controller is Manager. Orphans are ControllerRevisions that carry its label and have no controller.
 	Stored, Orphans []*appsv1.ControllerRevision
 	// Remembered are the revisions that the last plan told the controller to remember.
 	Remembered []*Revision
-	// Pods are the pods whose controller is Manager, OrphanPods those that carry its label and have no controller.
+	// Pods are the pods whose controller is Manager. OrphanPods are pods that carry its label and have no controller.
 	Pods, OrphanPods []*corev1.Pod
 }
 
 func (s Sources) all() []*appsv1.ControllerRevision { return slices.Concat(s.Stored, s.Orphans) }
 
-// HashOf is the hash of the pod's revision. An adopted pod that was made by hand has no revision: it counts as a pod of the last good
-// revision, so that it is replaced only when the template changes.
+// HashOf returns the hash of the pod's revision. An adopted pod that the controller did not create has no revision. It counts as a pod of the last
+// good revision, so that it is replaced only when the template changes.
 func (r Revisions) HashOf(pod *corev1.Pod) string {
 	if hash := pod.Labels[v1.LabelRevision]; hash != "" {
 		return hash
@@ -46,13 +47,13 @@ func (r Revisions) HashOf(pod *corev1.Pod) string {
 	return cmp.Or(r.Current, r.Update).Hash
 }
 
-// IsMarkedFailed reports whether the present template has the mark of a failed one. A template that is in use again loses it.
+// IsMarkedFailed reports whether the present template is marked as failed. A template that is in use again loses the mark.
 func (r Revisions) IsMarkedFailed() bool {
 	isNewer := func(other *appsv1.ControllerRevision) bool { return other.Revision > r.Update.Number() }
 	return r.Update.HasFailed() && !slices.ContainsFunc(r.sources.all(), isNewer)
 }
 
-// WithHash is the revision with this hash; nil if no such revision is known.
+// WithHash returns the revision with this hash, or nil if it is unknown.
 func (r Revisions) WithHash(hash string) *Revision {
 	if hash == r.Update.Hash {
 		return r.Update
@@ -80,7 +81,7 @@ func Find(s Sources) Revisions {
 	} else {
 		revisions.Update = s.name(update, revisions.byHash)
 	}
-	if revisions.Update.Name == s.Manager.Status.CurrentRevision { // also if another client has deleted its ControllerRevision
+	if revisions.Update.Name == s.Manager.Status.CurrentRevision { // even if another client has deleted its ControllerRevision
 		revisions.Current = revisions.Update
 	}
 	for _, remembered := range s.Remembered {
@@ -88,7 +89,7 @@ func Find(s Sources) Revisions {
 			continue
 		}
 		revision := remembered
-		if revision.stored != nil { // somebody has deleted the ControllerRevision
+		if revision.stored != nil { // another client has deleted the ControllerRevision
 			revision = &Revision{Name: revision.Name, Hash: revision.Hash, template: revision.Template(), data: revision.stored.Data.Raw, lost: revision.stored}
 		}
 		revisions.byHash[revision.Hash] = revision
@@ -99,7 +100,7 @@ func Find(s Sources) Revisions {
 	return revisions
 }
 
-// lastGood is the stored revision that became good last; nil if none has.
+// lastGood returns the stored revision that was marked as good last, or nil if none is.
 func (r Revisions) lastGood() (last *Revision) {
 	for _, revision := range r.byHash {
 		since := goodSince(revision.stored)
@@ -111,7 +112,7 @@ func (r Revisions) lastGood() (last *Revision) {
 	return last
 }
 
-// encoded is the present template with its encoding. The encoding is reused while the template stays the same.
+// encoded returns the present template with its encoding. The encoding is reused while the template stays the same.
 func (s Sources) encoded() *Revision {
 	template := Template(&s.Manager.Spec)
 	for _, remembered := range s.Remembered {
@@ -122,8 +123,8 @@ func (s Sources) encoded() *Revision {
 	return &Revision{template: template, data: Encode(template)}
 }
 
-// name gives a revision that is not stored its hash and its name. It avoids hashes that a stored revision with another template has.
-// If pods already carry a hash of this template from before a collision was counted, the revision keeps that hash.
+// name sets the hash and the name of a revision that is not stored. It avoids hashes of stored revisions with another template. If pods already
+// carry a hash of this template from before a collision was counted, the revision keeps that hash.
 func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision {
 	collisions := s.collisions()
 	revision.Hash = hash(revision.data, collisions)
@@ -142,15 +143,15 @@ func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision
 	return revision
 }
 
-// maxCollisions bounds how many hashes of a template are tried. Collisions are rare: a higher count was not written by the controller.
+// maxCollisions limits how many hashes of a template are tried. Collisions are rare, so the controller never writes a higher count.
 const maxCollisions = 1 << 10
 
-// collisions is status.collisionCount, below maxCollisions. Another count stays another one, so that each collision changes the hash.
+// collisions returns status.collisionCount modulo maxCollisions. Consecutive counts stay different, so that each collision changes the hash.
 func (s Sources) collisions() int32 {
 	return int32(uint32(s.Manager.Status.CollisionCount) % maxCollisions)
 }
 
-// find finds the stored revision of a template: by its hash, or, where that fails, as after a collision, by its content.
+// find finds the stored revision of a template by its hash or, if that fails, as after a collision, by its content.
 func find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []byte, hash string) *Revision {
 	if likely := stored[hash]; likely != nil && hasTemplate(likely, template, data) {
 		return likely
@@ -168,7 +169,7 @@ func hasTemplate(revision *Revision, template *corev1.PodTemplateSpec, data []by
 	return bytes.Equal(revision.stored.Data.Raw, data) || equality.Semantic.DeepEqual(revision.Template(), template)
 }
 
-// Count is how many of the active pods have the revision with this name.
+// Count returns how many of the active pods have the revision with this name.
 func (r Revisions) Count(active []*corev1.Pod, name string) (count int32) {
 	for _, revision := range append(slices.Collect(maps.Values(r.byHash)), r.Update) {
 		if revision.Name != name {

@@ -20,19 +20,19 @@ import (
 // Store is a request to create or update a ControllerRevision.
 type Store struct {
 	Revision *appsv1.ControllerRevision
-	// Exists tells that the ControllerRevision exists and is updated: its template is in use again, or its change cause is another one.
+	// Exists is set if the ControllerRevision exists and is updated, because its template is in use again or its change cause has changed.
 	Exists bool
 	// origin is the Revision that the ControllerRevision stores.
 	origin *Revision
 }
 
-// Done notes that the request has succeeded.
+// Done records that the request has succeeded.
 func (s Store) Done(stored *appsv1.ControllerRevision) { s.origin.Stored(stored) }
 
-// ToStore returns the revisions to store before the plan is carried out, and the revisions that the controller remembers until the
-// next plan. A revision is stored when it first matters: when all its pods are available, so that a rollback may return to it; when the
-// template has changed, so that there are two revisions to tell apart; or when pods may be updated in place, which needs the template
-// that they were created from. Until then it is not stored, so that the pods of a new PodManager do not wait for one more write.
+// ToStore returns the revisions to store before the plan is carried out, and the revisions that the controller remembers until the next plan. A
+// revision is stored when it first matters: when all its pods are available, so that a rollback may return to it; when the template has changed, so
+// that there are two revisions to distinguish; or when pods may be updated in place, which needs the template that they were created from. Until
+// then it is not stored, so that the pods of a new PodManager do not wait for one more write.
 func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revision) {
 	s, newest := r.sources, int64(0)
 	for _, stored := range s.all() {
@@ -47,7 +47,7 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 		hasRevision := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == revision.Hash }
 		if revision == r.Current || slices.ContainsFunc(s.Pods, hasRevision) {
 			stored := revision.ControllerRevision(s.Manager, after(newest))
-			if lost := revision.lost; lost != nil { // as it was
+			if lost := revision.lost; lost != nil { // store it unchanged
 				stored.Revision, stored.Annotations = lost.Revision, lost.Annotations
 			}
 			newest = max(newest, stored.Revision)
@@ -56,7 +56,7 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 		}
 	}
 	if current := r.Current; current != nil && current != update && !slices.Contains(remember, current) {
-		remember = append(remember, current) // somebody may delete the ControllerRevision
+		remember = append(remember, current) // another client may delete the ControllerRevision
 	}
 	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != update.Hash }
 	switch {
@@ -73,8 +73,8 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 	return stores, append(remember, update)
 }
 
-// after is the number of the revision after the newest. There is none after the highest, which only somebody else can have written: the
-// API server takes no negative number.
+// after returns the number for a revision that follows the newest. The highest number has no successor, because the API server accepts no negative
+// number. Only another client can have written it.
 func after(newest int64) int64 {
 	if newest == math.MaxInt64 {
 		return newest
@@ -82,7 +82,7 @@ func after(newest int64) int64 {
 	return newest + 1
 }
 
-// ControllerRevision is the object that stores the revision under this number.
+// ControllerRevision returns the object that stores the revision under this number.
 func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *appsv1.ControllerRevision {
 	return &appsv1.ControllerRevision{
 		ObjectMeta: metav1.ObjectMeta{
@@ -96,8 +96,8 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 	}
 }
 
-// renew updates the ControllerRevision of the present template; the result is empty if nothing is to be updated. An old template that is
-// in use again becomes the newest revision, as in a Deployment, and has not failed yet.
+// renew returns the update of the present template's ControllerRevision. It returns nil if there is nothing to update. An old template that is in
+// use again becomes the newest revision, as in a Deployment, and loses its marks.
 func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	cause := manager.Annotations[v1.AnnotationChangeCause]
 	stored := revision.stored
@@ -117,8 +117,8 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	return []Store{{Revision: renewed, Exists: true, origin: revision}}
 }
 
-// ToMark are the ControllerRevisions that get another mark. The marks are the record of what has failed and what was good: they are still
-// there if the status is lost. hasFailed tells that the revision of the present template has.
+// ToMark returns the ControllerRevisions whose marks change. The marks record which revisions have failed and which were good, in case the status
+// is lost. hasFailed is whether the revision of the present template has failed.
 func (r Revisions) ToMark(hasFailed bool, now time.Time) (marks []*appsv1.ControllerRevision) {
 	for _, revision := range slices.Compact([]*Revision{r.Update, r.Current}) {
 		if revision == nil || revision.stored == nil {
@@ -141,13 +141,13 @@ func (r Revisions) ToMark(hasFailed bool, now time.Time) (marks []*appsv1.Contro
 	return marks
 }
 
-// goodSince is since when a ControllerRevision has been good; zero if it is not marked so.
+// goodSince returns since when a ControllerRevision has been marked as good, or zero if it is not.
 func goodSince(stored *appsv1.ControllerRevision) time.Time {
 	since, _ := time.Parse(time.RFC3339, stored.Annotations[v1.AnnotationGood])
 	return since
 }
 
-// HaveSameTemplate tells whether two ControllerRevisions have the same template.
+// HaveSameTemplate reports whether two ControllerRevisions have the same template.
 func HaveSameTemplate(stored, wanted *appsv1.ControllerRevision) bool {
 	if bytes.Equal(stored.Data.Raw, wanted.Data.Raw) {
 		return true
@@ -157,7 +157,7 @@ func HaveSameTemplate(stored, wanted *appsv1.ControllerRevision) bool {
 	return errA == nil && errB == nil && equality.Semantic.DeepEqual(a, b)
 }
 
-// BeyondLimit are the revisions to drop: the oldest, beyond the limit, of those that neither the spec, the status nor a pod uses.
+// BeyondLimit returns the revisions to drop. It returns the oldest ones beyond the limit that neither the spec, the status nor a pod uses.
 func (r Revisions) BeyondLimit() []*appsv1.ControllerRevision {
 	used := map[string]bool{r.Update.Hash: true}
 	if r.Current != nil {

@@ -12,15 +12,15 @@ import (
 
 // Means are what the controller may do to a pod besides patching it.
 type Means struct {
-	// PatchesOnly tells that the controller may patch neither pods/resize nor pods/status: it can neither resize nor drain a pod.
+	// PatchesOnly is set if the controller may patch neither pods/resize nor pods/status, so that it can neither resize nor drain a pod.
 	PatchesOnly bool
 }
 
 // WhyPatchesOnly is why a controller with PatchesOnly does not resize or drain a pod.
 const WhyPatchesOnly = "the controller runs with -resize-and-drain=false"
 
-// WhyNot is why the pod cannot be updated in place although only CPU, memory or images differ; empty if it can. Without a resize, an update
-// that has begun with one can be neither completed nor reverted. Nobody would open a gate that is closed.
+// WhyNot returns why the pod cannot be updated in place although only CPU, memory or images differ, or empty if it can. A controller that cannot
+// resize can neither complete nor revert an update that began with a resize, and it cannot open a closed gate.
 func (m Means) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
 	if m.PatchesOnly && (len(diff.Resources) > 0 || IsInterrupted(pod) || MustOpenFirst(pod)) {
 		return WhyPatchesOnly
@@ -28,9 +28,9 @@ func (m Means) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
 	return ""
 }
 
-// WhyNotDrained tells why the pod has to be updated while it is in service, although a grace period is set: it was created without our
-// readiness gate, and readiness gates cannot be added later; or the controller cannot close the gate. It is empty if the pod can be drained,
-// or need not be.
+// WhyNotDrained returns why the pod has to be updated while it is in service although a grace period is set. Either the pod was created without our
+// readiness gate, which cannot be added later, or the controller cannot close the gate. The result is empty if the pod can be drained or need not
+// be.
 func (m Means) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
 	switch {
 	case manager.InPlaceGrace() == 0:
@@ -44,7 +44,7 @@ func (m Means) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
 	}
 }
 
-// ByDrained sorts updated pods by why they were updated while in service; by "" those that were drained or needed no draining.
+// ByDrained groups updated pods by the reason why they were updated while in service. Pods that were drained, or needed no draining, are under "".
 func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	sorted := map[string][]*corev1.Pod{}
 	for _, pod := range pods {
@@ -55,16 +55,16 @@ func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string]
 }
 
 const (
-	// maxReadinessLag bounds how long after the gate was closed the kubelet's answer to it, Ready=False, is waited for and believed: the
-	// node may have no kubelet that heeds gates, and the API server's clock may not be ours. A busy kubelet may take many seconds, and if it
-	// is gone, the node controller answers in its place after less than a minute.
+	// maxReadinessLag limits how long after the gate was closed the controller waits for the kubelet's response, Ready=False, and how late it
+	// trusts the response's time. The node may have no kubelet that respects gates, and the API server's clock may differ from ours. A busy kubelet
+	// may take many seconds. If the kubelet is gone, the node controller responds in its place after less than a minute.
 	maxReadinessLag = time.Minute
-	// unknownReadinessLag is how late the answer is taken to have come if nobody has noted when it came.
+	// unknownReadinessLag is the delay that is assumed for the response if the time of the write is not known.
 	unknownReadinessLag = 10 * time.Second
 )
 
-// drainStep is the first step to update the pod in place, if that is to drain it, or empty. The duration is how long the pod still has to
-// drain before the next step.
+// drainStep returns StepDrain if the pod has to be drained first, or empty. The duration is how long the pod still has to drain before the next
+// step.
 func (m Means) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
 	if grace == 0 || m.WhyNotDrained(manager, pod) != "" {
@@ -77,9 +77,9 @@ func (m Means) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time)
 	return "", max(0, since.Add(grace).Sub(now))
 }
 
-// outOfServiceSince is when the closed gate took the pod out of its Services; false if the gate is open. The gate alone does not: the
-// endpoint leaves when the API server gets to know that the kubelet has set Ready to False, seconds later if the kubelet is busy, and
-// whatever its clock says. A pod that was not ready before is out of service since the gate was closed, or longer.
+// outOfServiceSince returns when the closed gate took the pod out of its Services, or false if the gate is open. The gate itself does not do that:
+// the endpoint is removed when the API server learns that the kubelet has set Ready to False. That may be seconds later if the kubelet is busy, and
+// does not depend on the kubelet's clock. A pod that was not ready before has been out of service at least since the gate was closed.
 func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	gate, closed := podstate.GateClosedSince(pod)
 	if !closed {
@@ -103,15 +103,15 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	}
 }
 
-// MustOpenFirst tells whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases
-// such a pod, because nobody would ever open it afterwards.
+// MustOpenFirst reports whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases such a pod,
+// because no other client would ever open it.
 func MustOpenFirst(pod *corev1.Pod) bool {
 	gate := podstate.Condition(pod, v1.InPlaceReady)
 	return podstate.HasGate(pod) && (gate == nil || gate.Status != corev1.ConditionTrue)
 }
 
-// MustOpen tells whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is
-// going on, or its resize is held up.
+// MustOpen reports whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is in progress,
+// or its resize is stuck.
 func MustOpen(pod *corev1.Pod, now time.Time) bool {
 	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsResizeHeldUp(pod)) && UntilBelieved(pod, now) == 0
 }

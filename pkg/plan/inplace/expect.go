@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// newRecord is the record of the update: the state of the containers before it.
+// newRecord returns the record of the update: the state of the containers before it.
 func (u Update) newRecord(now time.Time) Record {
 	diff := u.Diff()
 	amounts := u.amounts(diff)
@@ -21,7 +21,7 @@ func (u Update) newRecord(now time.Time) Record {
 	for _, container := range u.To.Template().Spec.Containers {
 		own := podstate.ContainerNamed(&u.Pod.Spec, container.Name)
 		if own == nil {
-			continue // the API server refuses the update
+			continue // the API server will refuse the update
 		}
 		wanted := corev1.Container{
 			Name: own.Name, Image: cmp.Or(diff.Images[own.Name], own.Image), Resources: own.Resources, ResizePolicy: container.ResizePolicy,
@@ -42,8 +42,8 @@ func (u Update) newRecord(now time.Time) Record {
 	return record
 }
 
-// containerBefore is the state of a container before the update, and whether the kubelet restarts, or may restart, the container for it.
-// If the kubelet has yet to restart the container for an earlier update, the container still has what it had before that update.
+// containerBefore returns the state of a container before the update, and whether the kubelet restarts, or may restart, the container for it. If
+// the kubelet has yet to restart the container for an earlier update, the container is still in the state before that update.
 func (u Update) containerBefore(own, wanted *corev1.Container) (before ContainerBefore, mayRestart bool) {
 	before = u.snapshot(wanted)
 	if begun := begunRecord(u.Pod).Containers[own.Name]; begun.Optional && u.continuesInterrupted() {
@@ -57,7 +57,7 @@ func (u Update) containerBefore(own, wanted *corev1.Container) (before Container
 		before.From, before.Had = cmp.Or(earlier.From, before.From), cmp.Or(earlier.Had, before.Had)
 	}
 	if before.Optional = !before.needsRestart(wanted); before.Optional {
-		before.From = own.Image // if the update reverts that image, the container may run it
+		before.From = own.Image // if the update reverts the image, the container may already run this one
 	}
 	if before.From == wanted.Image {
 		before.From = ""
@@ -65,7 +65,7 @@ func (u Update) containerBefore(own, wanted *corev1.Container) (before Container
 	return before, !before.Optional || isOutstanding || before.Had != nil
 }
 
-// outstanding is the state from which the kubelet has yet to restart a container for an earlier update; false if there is none.
+// outstanding returns the state from which the kubelet has yet to restart a container for an earlier update, or false if there is none.
 func outstanding(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	for _, record := range []Record{begunRecord(pod), CompletedRecord(pod)} {
 		if before, found := record.Containers[container]; found && !before.Optional && !IsRestarted(pod, container, before) {
@@ -75,7 +75,7 @@ func outstanding(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	return ContainerBefore{}, false
 }
 
-// amountsBefore is the value of ContainerBefore.Had.
+// amountsBefore returns the value of ContainerBefore.Had.
 func (u Update) amountsBefore(own, wanted *corev1.Container) *corev1.ResourceRequirements {
 	switch had := compare.RestartAmounts(own.Resources, wanted.ResizePolicy); {
 	case len(had.Requests)+len(had.Limits) == 0:
@@ -89,13 +89,13 @@ func (u Update) amountsBefore(own, wanted *corev1.Container) *corev1.ResourceReq
 	}
 }
 
-// mayBeResizing reports whether the kubelet may have yet to carry out a resize: the containers may have other CPU and memory than the pod's
-// spec says.
+// mayBeResizing reports whether the kubelet may not have carried out a resize yet, so that the containers may have other CPU and memory than the
+// pod's spec.
 func mayBeResizing(pod *corev1.Pod) bool {
 	return podstate.IsResizing(pod) || podstate.HasOtherResources(pod) || !podstate.HasObserved(pod)
 }
 
-// snapshot is the present state of a container, as far as the kubelet has reported it.
+// snapshot returns the current state of a container, as far as the kubelet has reported it.
 func (u Update) snapshot(wanted *corev1.Container) ContainerBefore {
 	for status := range podstate.ContainerStatuses(u.Pod) {
 		if status.Name != wanted.Name {
@@ -103,7 +103,7 @@ func (u Update) snapshot(wanted *corev1.Container) ContainerBefore {
 		}
 		trouble := podstate.TroubleKind(u.Pod, status)
 		if trouble == podstate.TroubleImage && u.Pod.Status.ObservedGeneration == 0 && podstate.Mentions(status.State.Waiting.Message, wanted.Image) {
-			trouble += " " + wanted.Image // the update returns to that image, and the status does not say whether the kubelet ever left it
+			trouble += " " + wanted.Image // the update returns to that image, and the status does not show whether the kubelet ever left it
 		}
 		return ContainerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: trouble}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Anybody who may edit a pod may write its record: it explains no restart that did not happen, the next update replaces it, and it does not
-// grow with each refusal.
+// Any client that may edit a pod may write its record. Whatever it contains, it explains no restart that did not happen, the next update replaces
+// it, and it does not grow with each refusal.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"revision":"5d9c","at":"2026-01-02T03:04:00Z","containers":{"app":{"imageID":"id","restarts":1,"from":"nginx"}}}`, int32(2), int64(3), int64(3), "id")
 	f.Add(`{"revision":"x","begun":true,"containers":{"app":{"had":{"requests":{"cpu":"1"}}}},"before":{"revision":"5d9c"}}`, int32(0), int64(2), int64(1), "")
@@ -62,7 +62,8 @@ func checkRecord(t *testing.T, pod *corev1.Pod) {
 	UpdatedAt(pod)
 }
 
-// checkPatches: the next update replaces the record by one that is read as it was written, and a second refusal adds nothing to the first.
+// checkPatches checks that the next update replaces the record by one that reads back as written, and that a second refusal adds nothing to the
+// first.
 func checkPatches(t *testing.T, pod *corev1.Pod) {
 	t.Helper()
 	to := RevisionFor(Manager(0, Image("v2")))
@@ -97,7 +98,7 @@ func checkPatches(t *testing.T, pod *corev1.Pod) {
 	}
 }
 
-// patched is the pod with the annotations of a patch.
+// patched returns the pod with the annotations of a patch.
 func patched(t *testing.T, pod *corev1.Pod, patch []byte) *corev1.Pod {
 	t.Helper()
 	var change struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// sizedManager is a PodManager with one pod that requests this CPU and memory. A resize of memory restarts the container.
+// sizedManager returns a PodManager with one pod that requests this CPU and memory. A resize of memory restarts the container.
 func sizedManager(cpu, memory string, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := Manager(1, InPlace(v1.InPlaceOnly, 0), Limits("0", "1"), func(m *v1.PodManager) {
 		m.Spec.Image = ""
@@ -28,8 +28,8 @@ func sizedManager(cpu, memory string, change ...func(*v1.PodManager)) *v1.PodMan
 	return m
 }
 
-// interrupted is a pod whose update from one PodManager's template to another's was interrupted after so many requests. The kubelet may
-// have carried out the resize.
+// interrupted returns a pod whose update from before's template to after's was interrupted after this many requests. carriedOut is whether the
+// kubelet has carried out the resize.
 func interrupted(before, after *v1.PodManager, requests int, carriedOut bool) *corev1.Pod {
 	p := Pod(0, Runs("app:1", "id-1", 0), Labelled(v1.LabelRevision, RevisionFor(before).Hash))
 	p.Spec.Containers = before.Spec.Template.DeepCopy().Spec.Containers
@@ -48,14 +48,14 @@ func interrupted(before, after *v1.PodManager, requests int, carriedOut bool) *c
 	return p
 }
 
-// An update with a resize takes three requests. The controller may die after the first or the second, and the spec may have changed
-// before the next sync: in the end the pod has what its revision label says, and nothing waits for a restart that never happens.
+// An update with a resize takes three requests. The controller may die after the first or the second, and the spec may change before the next sync.
+// In the end, the pod has what its revision label says, and nothing waits for a restart that never happens.
 func TestInterruptedResize(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	tests := map[string]struct {
 		manager *v1.PodManager
 		want    string
-		// restarts is how often the kubelet may restart the container for that at most.
+		// restarts is how often the kubelet may restart the container at most.
 		restarts int32
 	}{
 		"the update is completed":             {manager: after, want: "Update 0", restarts: 1},
@@ -87,7 +87,7 @@ func TestInterruptedResize(t *testing.T) {
 				case isBehind && want == "Update 0":
 					want = "" // the kubelet has to see the resize first
 				case isBehind && restarts == 0:
-					want += ", Restore 0" // the pod is unavailable anyway
+					want += ", Restore 0" // the pod is already unavailable
 				case restarts == 2 && at.requests == 1:
 					restarts = 0
 				}
@@ -102,8 +102,8 @@ func TestInterruptedResize(t *testing.T) {
 	}
 }
 
-// An update that has begun is not reverted because another pod is unavailable for a moment: it goes on when that pod is available again,
-// and is reverted if that takes long.
+// An update that has begun is not reverted because another pod is unavailable for a moment. It continues when that pod is available again, and is
+// reverted if that takes long.
 func TestInterruptedWaitsForAnotherPod(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("2", "1Gi")
 	after.Spec.Replicas = new(int32(2))
@@ -159,18 +159,17 @@ func checkCompleted(t *testing.T, step Update, m *v1.PodManager, restarts int32)
 	if IsUpdating(p) {
 		t.Errorf("still updating, although the kubelet has nothing left to do: %s", p.Annotations[v1.AnnotationInPlace])
 	}
-	restarts = min(restarts, int32(p.Generation-1)) // the kubelet does not restart the container for a spec that the pod never had
+	restarts = min(restarts, int32(p.Generation-1)) // the kubelet never restarts the container for a spec that the pod never had
 	for count := range restarts + 3 {
 		Runs("app:1", "id-1", count)(p)
-		// Nobody can tell whether one more restart happened before the update.
+		// It is unknown whether one more restart happened before the update.
 		if failed := HasFailed(p); failed && count <= restarts || !failed && count > restarts+1 {
 			t.Errorf("%d restarts, of which at most %d are for the update, count as a failure: %v", count, restarts, failed)
 		}
 	}
 }
 
-// An interrupted update was restored, and is wanted again before the kubelet has carried out the restore: the kubelet has nothing to do
-// then.
+// An interrupted update was restored, and is wanted again before the kubelet has carried out the restore. Then the kubelet has nothing to do.
 func TestWantedAgainAfterRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	for name, report := range map[string]func(*corev1.Pod){
@@ -196,7 +195,7 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	}
 }
 
-// restore sends the requests of StepRestore: they give a pod whose update was interrupted what it had before.
+// restore sends the requests of StepRestore, which give a pod whose update was interrupted its previous resources.
 func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	t.Helper()
 	step := Update{Pod: p, Step: StepRestore, From: RevisionFor(before), To: RevisionFor(before)}
@@ -212,7 +211,7 @@ func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	ApplyPatch(p, patch)
 }
 
-// The same with a kubelet that tells that it has seen each request, and nothing of the resizes: its container keeps the memory of the first.
+// The same with a kubelet that reports that it has seen each request, but reports no resize: its container keeps the memory of the first.
 func TestWantedAgainAfterSilentRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
@@ -249,7 +248,7 @@ func beginUpdate(t *testing.T, step Update) {
 	}
 }
 
-// An update that begins after another one was interrupted is recorded as well: it may restart containers that the other does not.
+// An update that begins after another one was interrupted is recorded, too: it may restart containers that the other one does not.
 func TestBegunAfterAnother(t *testing.T) {
 	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi")), RevisionFor(sizedManager("2", "2Gi"))
 	p := Pod(0, Labelled(v1.LabelRevision, one.Hash), Runs("app:1", "id-1", 0))
@@ -267,8 +266,8 @@ func TestBegunAfterAnother(t *testing.T) {
 	}
 }
 
-// The kubelet has carried out the resize of an interrupted update. The next update keeps that memory, and is interrupted, too: to restore the
-// memory of the pod's revision, the kubelet has to restart the container.
+// The kubelet has carried out the resize of an interrupted update. The next update keeps that memory and is interrupted, too. To restore the memory
+// of the pod's revision, the kubelet has to restart the container.
 func TestBegunAfterAnotherResize(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
@@ -282,8 +281,8 @@ func TestBegunAfterAnotherResize(t *testing.T) {
 	}
 }
 
-// An update that returns to the image and the memory that the container still has is interrupted before its resize, and given up: the kubelet
-// has yet to restart the container for the update before.
+// An update returns to the image and the memory that the container still has. It is interrupted before its resize and then abandoned. The kubelet
+// still has to restart the container for the update before it.
 func TestInterruptedRevert(t *testing.T) {
 	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi", withImage)
@@ -301,8 +300,8 @@ func TestInterruptedRevert(t *testing.T) {
 	}
 }
 
-// A container that had not been started when an update was interrupted is started later, with the resources in the spec by then: what
-// it had before does not tell whether the next update restarts it.
+// A container that had not been started when an update was interrupted starts later, with the resources that the spec has then. Its state before
+// does not show whether the next update restarts it.
 func TestBegunBeforeStart(t *testing.T) {
 	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("1", "2Gi")), RevisionFor(sizedManager("2", "2Gi"))
 	p := Pod(0, Labelled(v1.LabelRevision, one.Hash))
@@ -316,7 +315,7 @@ func TestBegunBeforeStart(t *testing.T) {
 	}
 }
 
-// A refused update is not tried again, even if the API server had accepted its resize: CPU and memory are restored.
+// A refused update is not retried, even if the API server had accepted its resize: CPU and memory are restored.
 func TestRefusedAfterResize(t *testing.T) {
 	from, to := RevisionWith("one", TemplateWith()), RevisionWith("two", TemplateWith(Needs(Amounts("cpu", "2", ""))))
 	p := Pod(3, Labelled(v1.LabelRevision, "one"))

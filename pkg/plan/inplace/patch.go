@@ -13,10 +13,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// BeginPatch is the patch before the resize: it records that the pod may have other CPU and memory than its revision says, so that a
-// controller that takes over in between knows that it has to complete or revert the update. It is nil if there is nothing to resize, or
-// if this update has begun before. The record of an interrupted update to another revision is replaced: it does not say which
-// containers this update may restart.
+// BeginPatch returns the patch that precedes the resize. It records that the pod may have other CPU and memory than its revision, so that a
+// controller that takes over in between knows that it has to complete or revert the update. It returns nil if there is nothing to resize, or if
+// this update has already begun. It replaces the record of an interrupted update to another revision, which does not cover the containers that this
+// update may restart.
 func (u Update) BeginPatch(now time.Time) ([]byte, error) {
 	if len(u.Diff().Resources) == 0 || u.continuesInterrupted() {
 		return nil, nil
@@ -26,12 +26,12 @@ func (u Update) BeginPatch(now time.Time) ([]byte, error) {
 	})
 }
 
-// continuesInterrupted tells whether the pod's interrupted update was to the same revision as this update.
+// continuesInterrupted reports whether the pod's interrupted update was to the same revision as this update.
 func (u Update) continuesInterrupted() bool {
 	return begunRecord(u.Pod).Revision == u.To.Hash
 }
 
-// restartedByResize is the state of the containers that the resize, or one that it reverts, may restart.
+// restartedByResize returns the state of the containers that may be restarted by the resize, or by a resize that it reverts.
 func (u Update) restartedByResize() map[string]ContainerBefore {
 	if u.continuesInterrupted() {
 		return begunRecord(u.Pod).Containers
@@ -46,7 +46,7 @@ func (u Update) restartedByResize() map[string]ContainerBefore {
 	return containers
 }
 
-// Patch is the strategic merge patch that completes the update: it changes labels, annotations and images, and writes the Record.
+// Patch returns the strategic merge patch that completes the update: it changes labels, annotations and images, and writes the Record.
 func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	record := u.newRecord(now)
 	if last := lastRecord(u.Pod); u.Step == StepRestore && last.Refused != "" {
@@ -69,7 +69,7 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 			podstate.Labels(manager, to.Labels, u.To.Hash, index)),
 	}
 	if u.isResized() {
-		metadata["resourceVersion"] = u.Pod.ResourceVersion // the resize must not have been reverted since
+		metadata["resourceVersion"] = u.Pod.ResourceVersion // the resize must not be reverted in between
 	}
 	patch := map[string]any{"metadata": metadata}
 	var containers []any
@@ -83,7 +83,7 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	return json.Marshal(patch)
 }
 
-// ResizePatch is the patch for the pod's resize subresource; nil if there is nothing to resize.
+// ResizePatch returns the patch for the pod's resize subresource, or nil if there is nothing to resize.
 func (u Update) ResizePatch() ([]byte, error) {
 	amounts := u.amounts(u.Diff())
 	if len(amounts) == 0 || u.isResized() {
@@ -99,11 +99,11 @@ func (u Update) ResizePatch() ([]byte, error) {
 	})
 }
 
-// retryAfter is how long after a refusal an update that was forbidden may be tried again. Each try may drain the pod, so it is long.
+// retryAfter is the delay after which a forbidden update may be retried. It is long because each attempt may drain the pod.
 const retryAfter = 5 * time.Minute
 
-// RefusalPatch records that the API server refused the update, so that it is not tried again at once. resized tells that the API server
-// had accepted the resize before: StepRestore has to revert it.
+// RefusalPatch returns the patch that records that the API server refused the update, so that it is not retried at once. resized is whether the API
+// server had accepted the resize, which StepRestore then has to revert.
 func (u Update) RefusalPatch(failure requeue.Failure, resized bool, now time.Time) ([]byte, error) {
 	refusal := Record{Revision: u.To.Hash, Refused: podstate.OneLine("", failure.Message), Before: u.recordBefore()}
 	if failure.Reason == v1.ReasonForbidden {
@@ -115,7 +115,7 @@ func (u Update) RefusalPatch(failure requeue.Failure, resized bool, now time.Tim
 	return u.recordPatch(refusal)
 }
 
-// recordBefore is the value of Record.Before: the CompletedRecord, or nil if there is none.
+// recordBefore returns the value of Record.Before: the CompletedRecord, or nil if there is none.
 func (u Update) recordBefore() *Record {
 	if last := CompletedRecord(u.Pod); last.Revision != "" {
 		return &last
@@ -123,7 +123,7 @@ func (u Update) recordBefore() *Record {
 	return nil
 }
 
-// recordPatch writes a Record to the pod, and changes nothing else.
+// recordPatch returns a patch that writes a Record to the pod and changes nothing else.
 func (u Update) recordPatch(record Record) ([]byte, error) {
 	encoded, err := json.Marshal(record)
 	if err != nil {
@@ -134,12 +134,12 @@ func (u Update) recordPatch(record Record) ([]byte, error) {
 	}})
 }
 
-// GatePatch is the patch for the pod's status that closes or opens the readiness gate.
+// GatePatch returns the patch for the pod's status that closes or opens the readiness gate.
 func (u Update) GatePatch(now time.Time) ([]byte, error) {
 	status, reason := corev1.ConditionTrue, "InService"
 	if u.Step == StepDrain {
 		status, reason = corev1.ConditionFalse, "InPlaceUpdate"
-		now = now.Add(time.Second - 1) // conditions have whole seconds: rather drain a little too long than too short
+		now = now.Add(time.Second - 1) // conditions have whole seconds: draining a little too long is better than too short
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": u.Pod.UID},
@@ -150,7 +150,7 @@ func (u Update) GatePatch(now time.Time) ([]byte, error) {
 	})
 }
 
-// difference is the merge patch from one map to the other.
+// difference returns the merge patch from one map to the other.
 func difference(from, to map[string]string) map[string]any {
 	changes := map[string]any{}
 	for key := range from {

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// between is a step of pod web-3 from revision "one" to revision "two", with these templates.
+// between returns a step for pod web-3 from revision "one" to revision "two", with these templates.
 func between(step Step, from, to *corev1.PodTemplateSpec, change ...func(*corev1.Pod)) Update {
 	fromTemplate := func(p *corev1.Pod) { p.Spec.Containers = from.DeepCopy().Spec.Containers }
 	return Update{
@@ -105,7 +105,7 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// The next sync judges the pod by the Record that the patch writes.
+// The next sync assesses the pod by the Record that the patch writes.
 func TestPatchWritesARecord(t *testing.T) {
 	from, to := RevisionFor(Manager(0)), RevisionFor(Next(0))
 	p := Pod(0, Runs("docker.io/nginx", "id-1", 2))
@@ -151,7 +151,7 @@ func TestRefusalPatch(t *testing.T) {
 	}
 }
 
-// What was forbidden may be tried again later. A restore of the pod's CPU and memory does not make it forget that.
+// A forbidden update may be retried later. Restoring the pod's CPU and memory does not erase that record.
 func TestRetryOfForbidden(t *testing.T) {
 	from, to := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi"))
 	p := interrupted(sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), 2, false)
@@ -181,7 +181,7 @@ func TestRetryOfForbidden(t *testing.T) {
 	}
 }
 
-// After a refused update, the record of the update before it still counts: the kubelet may not have carried that out yet.
+// After a refused update, the record of the previous update still counts: the kubelet may not have carried it out yet.
 func TestRefusalKeepsTheRecord(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))
 	refuse(t, Update{Pod: p, Step: StepUpdate, To: RevisionFor(Manager(0, Image("v3")))})
@@ -206,7 +206,7 @@ func TestGatePatch(t *testing.T) {
 	}
 }
 
-// Readiness gates cannot be added to a pod later, so all pods are created with ours while a grace period is set.
+// Readiness gates cannot be added to a pod later. So while a grace period is set, all pods are created with ours.
 func TestNewPodHasAGate(t *testing.T) {
 	own := func(m *v1.PodManager) {
 		m.Spec.Template = TemplateWith(func(t *corev1.PodTemplateSpec) {

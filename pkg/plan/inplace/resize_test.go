@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// The kubelet gets another image only after it has carried out a resize, or has said that it does not.
+// The kubelet gets another image only after it has carried out a resize, or has reported that it does not.
 func TestImageWaitsForResize(t *testing.T) {
 	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
 	one, cpu, memory := sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), sizedManager("1", "2Gi")
@@ -45,7 +45,7 @@ func TestImageWaitsForResize(t *testing.T) {
 		then     func(*corev1.Pod)
 		from, to *v1.PodManager
 		want     Step
-		// wait is until the next look; after is how much later than a second after the update it is.
+		// wait is the time until the next sync. after is added to the time at which the test checks, one second after the update.
 		wait, after time.Duration
 	}{
 		"resized first":                            {pod: fresh(), from: one, to: both, want: StepResize},
@@ -90,7 +90,7 @@ func TestImageWaitsForResize(t *testing.T) {
 	}
 }
 
-// observedWith is the status of a pod whose kubelet has seen an update, and whose container has so much CPU.
+// observedWith returns a change to the status: the kubelet has seen the update, and the container has this much CPU.
 func observedWith(cpu string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ObservedGeneration = p.Generation
@@ -98,7 +98,7 @@ func observedWith(cpu string) func(*corev1.Pod) {
 	}
 }
 
-// refuse writes to the pod that the API server has refused an update of it.
+// refuse records on the pod that the API server has refused to update it.
 func refuse(t *testing.T, update Update) {
 	t.Helper()
 	patch, err := update.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, false, Now)
@@ -108,7 +108,7 @@ func refuse(t *testing.T, update Update) {
 	ApplyPatch(update.Pod, patch)
 }
 
-// A resize without a restart is done when the container has its new amounts. The kubelet may tell that it has seen the resize before.
+// A resize without a restart is complete when the container has its new amounts. The kubelet may report earlier that it has seen the resize.
 func TestResizeIsDone(t *testing.T) {
 	tests := map[string]struct {
 		status func(*corev1.Pod)
@@ -152,8 +152,8 @@ func TestResizeIsDone(t *testing.T) {
 	}
 }
 
-// The patch that completes an update after StepResize does not resize the pod again. It fails if somebody has changed the pod since: the
-// resize may have been reverted.
+// The patch that completes an update after StepResize does not resize the pod again. It fails if another client has changed the pod since, because
+// the resize may have been reverted.
 func TestPatchAfterResize(t *testing.T) {
 	one := sizedManager("1", "1Gi")
 	both := sizedManager("2", "1Gi", func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" })

@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// beforeUpdate is the state of a container before the last update that may restart it, interrupted or not; false if there is none.
+// beforeUpdate returns the state of a container before the last update that may restart it, interrupted or not, or false if there is none.
 func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	if before, found := begunRecord(pod).Containers[container]; found {
 		return before, true
@@ -18,8 +18,8 @@ func beforeUpdate(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	return before, found
 }
 
-// Crashes is how often a container was restarted since the last update in place, without the restarts that the update explains. If its last
-// end is excused, there are none to tell of: only the last end is known, and each one was the last once.
+// Crashes returns how often a container was restarted since the last update in place, without the restarts that the update explains. If the last
+// termination is excused, it returns 0: the status shows only the last termination, so earlier ones cannot be assessed any more.
 func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	if podstate.IsExcused(pod, status, status.LastTerminationState.Terminated) {
 		return 0
@@ -27,7 +27,7 @@ func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	other := CompletedRecord(pod).Others[status.Name]
 	explained := int64(other.Restarts)
 	if other.Trouble == podstate.TroubleCrash {
-		explained++ // the container had crashed before the update, and was yet to be restarted
+		explained++ // the container had crashed before the update and had yet to be restarted
 	}
 	if before, found := beforeUpdate(pod, status.Name); found {
 		explained = before.explainedRestarts(pod)
@@ -35,8 +35,8 @@ func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	return int32(max(0, int64(status.RestartCount)-max(0, explained)))
 }
 
-// explainedRestarts is the highest restart count that a container can have after the update without a crash of its own. A container in a
-// crash loop may have crashed once more before the kubelet observed the update.
+// explainedRestarts returns the highest restart count that a container can have after the update without having crashed. A container in a crash
+// loop may have crashed once more before the kubelet observed the update.
 func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int64 {
 	count := int64(max(b.Restarts, b.Seen)) + min(max(1, pod.Generation-b.Generation), math.MaxInt32)
 	if b.Trouble == podstate.TroubleCrash {
@@ -48,7 +48,7 @@ func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int64 {
 	return count
 }
 
-// AllCrashes is the sum of the Crashes of all containers.
+// AllCrashes returns the sum of the Crashes of all containers.
 func AllCrashes(pod *corev1.Pod) (count int32) {
 	for status := range podstate.ContainerStatuses(pod) {
 		count += Crashes(pod, status)
@@ -56,8 +56,8 @@ func AllCrashes(pod *corev1.Pod) (count int32) {
 	return count
 }
 
-// HasOwnTrouble tells whether a container has trouble that counts against the pod's revision: neither did it have the same trouble before
-// the last update in place, nor does the update explain it.
+// HasOwnTrouble reports whether a container has trouble that counts against the pod's revision: it did not have the same trouble before the last
+// update in place, and the update does not explain it.
 func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 	kind := podstate.TroubleKind(pod, status)
 	if kind == "" {
@@ -72,7 +72,7 @@ func HasOwnTrouble(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 		trouble, isSame = before.Trouble, true
 	}
 	if kind == podstate.TroubleImage && strings.HasPrefix(trouble, podstate.TroubleImage) {
-		return false // the status does not name the present image: the trouble may be that of the old image
+		return false // the status does not name the present image: the trouble may be about the old one
 	}
 	return kind != trouble || !isSame
 }

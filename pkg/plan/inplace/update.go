@@ -15,21 +15,22 @@ import (
 type Update struct {
 	Pod  *corev1.Pod
 	Step Step
-	// From is the pod's revision, To the revision that it gets. StepRestore has the pod's revision in both, gate steps may have none.
+	// From is the pod's revision, and To is the revision that it gets. In StepRestore both are the pod's revision; gate steps may have neither.
 	From, To *history.Revision
 }
 
 // Step is what an Update does to the pod.
 type Step string
 
-// StepDrain, StepResize, StepUpdate and StepOpen follow each other. StepDrain and StepOpen are for a grace period, StepResize is for updates
-// that change both CPU or memory and an image. StepRestore stands alone.
+// StepDrain, StepResize, StepUpdate and StepOpen follow each other. StepDrain and StepOpen are needed only with a grace period, and StepResize only
+// for updates that change both CPU or memory and an image. StepRestore stands alone.
 const (
 	// StepDrain closes the readiness gate, which takes the pod out of its Services.
 	StepDrain Step = "Drain"
-	// StepResize gives the pod the CPU and memory of the new revision. The images have to wait until the kubelet has resized the pod: if it
-	// restarts a container for an image before that, it starts the container with its new limits in the pod's old ones. The kernel refuses
-	// a container more than its pod has (cgroup v1) or withholds it (cgroup v2), and the kubelet does not resize a pod that crash-loops.
+	// StepResize gives the pod the CPU and memory of the new revision. The images have to wait until the kubelet has resized the pod. If the
+	// kubelet restarted a container for an image before that, it would start the container with its new limits inside the pod's old ones. The
+	// kernel then rejects limits above the pod's (cgroup v1) or does not grant them (cgroup v2), and the kubelet does not resize a pod in a crash
+	// loop.
 	StepResize Step = "Resize"
 	// StepUpdate gives the pod the new revision.
 	StepUpdate Step = "Update"
@@ -39,22 +40,22 @@ const (
 	StepRestore Step = "Restore"
 )
 
-// IsGateStep tells whether the step only closes or opens the readiness gate.
+// IsGateStep reports whether the step only closes or opens the readiness gate.
 func (u Update) IsGateStep() bool { return u.Step == StepDrain || u.Step == StepOpen }
 
-// Diff is what the step changes in the pod's containers.
+// Diff returns what the step changes in the pod's containers.
 func (u Update) Diff() compare.Diff {
 	diff, _ := compare.Templates(u.From.Template(), u.To.Template())
 	return diff
 }
 
-// NeedsKubelet tells whether the kubelet has to carry out something for the update, and will report it.
+// NeedsKubelet reports whether the kubelet has work to do for the update, which it will report.
 func (u Update) NeedsKubelet() bool {
 	return u.Diff().NeedsKubelet()
 }
 
-// NextStep is the next step towards the new revision, diff being the Diff of the whole update. If the step is empty, the update has to wait:
-// for the given time, or for the kubelet if that is zero.
+// NextStep returns the next step towards the new revision. diff is the Diff of the whole update. If the step is empty, the update has to wait: for
+// the returned time, or for the kubelet if that is zero.
 func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff, now time.Time) (Step, time.Duration) {
 	if !diff.NeedsKubelet() {
 		return StepUpdate, 0
@@ -62,11 +63,11 @@ func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff,
 	if step, wait := means.drainStep(manager, u.Pod, now); step != "" || wait > 0 {
 		return step, wait
 	}
-	// One update at a time: the kubelet has to see the last one first. It soon has, even if that update is a broken one, unless it is gone.
+	// Only one update at a time: the kubelet has to see the last one first. It usually sees even a broken update soon, unless it is gone.
 	if !podstate.HasObserved(u.Pod) {
 		return "", 0
 	}
-	// A kubelet that reports no observed generation does not tell either when it has resized a pod.
+	// A kubelet that reports no observed generation does not report either when it has resized a pod.
 	if len(diff.Images) > 0 && u.Pod.Status.ObservedGeneration > 0 {
 		if u.HasToResize(u.Pod, diff) {
 			return StepResize, 0
@@ -78,7 +79,7 @@ func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff,
 	return StepUpdate, 0
 }
 
-// HasToResize reports whether the pod's spec has other CPU or memory than ResizePatch sets, diff being the Diff of the whole update.
+// HasToResize reports whether the CPU or memory in the pod's spec differ from what ResizePatch sets. diff is the Diff of the whole update.
 func (u Update) HasToResize(pod *corev1.Pod, diff compare.Diff) bool {
 	for name, amounts := range u.amounts(diff) {
 		if own := podstate.ContainerNamed(&pod.Spec, name); own != nil && compare.HasOtherAmounts(own.Resources, compare.Resizable(amounts)) {
@@ -88,13 +89,13 @@ func (u Update) HasToResize(pod *corev1.Pod, diff compare.Diff) bool {
 	return false
 }
 
-// isResized tells whether StepResize has given the pod's spec the CPU and memory of the new revision.
+// isResized reports whether StepResize has given the pod's spec the CPU and memory of the new revision.
 func (u Update) isResized() bool {
 	diff := u.Diff()
 	return u.Step == StepUpdate && u.continuesInterrupted() && len(diff.Images) > 0 && !u.HasToResize(u.Pod, diff)
 }
 
-// amounts are the CPU and memory that ResizePatch sets, by container. After an interrupted update the pod's spec may have the CPU and memory
+// amounts returns the CPU and memory that ResizePatch sets, by container. After an interrupted update, the pod's spec may have the CPU and memory
 // of either revision, so they are set for all containers.
 func (u Update) amounts(diff compare.Diff) map[string]corev1.ResourceRequirements {
 	if !IsInterrupted(u.Pod) {

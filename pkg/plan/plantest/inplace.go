@@ -9,10 +9,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// Open gives a pod our readiness gate, open for an hour.
+// Open gives a pod our readiness gate, which has been open for an hour.
 func Open(p *corev1.Pod) { Gated(corev1.ConditionTrue, time.Hour)(p) }
 
-// Resizing gives a pod a condition about its CPU and memory.
+// Resizing gives a pod a condition about its resize.
 func Resizing(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
@@ -21,14 +21,14 @@ func Resizing(kind corev1.PodConditionType, reason string) func(*corev1.Pod) {
 	}
 }
 
-// Runs is the status of the container app as the kubelet reports it.
+// Runs sets the status of the container app as the kubelet reports it.
 func Runs(image, id string, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Image: image, ImageID: id, RestartCount: restarts}}
 	}
 }
 
-// TemplateWith is a template with the containers app and side.
+// TemplateWith returns a template with the containers app and side.
 func TemplateWith(change ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: "app", Image: "app:1", Resources: Amounts("cpu", "1", "")},
@@ -41,7 +41,7 @@ func TemplateWith(change ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSp
 	return template
 }
 
-// Amounts are a request and a limit of one resource; empty for none.
+// Amounts returns a request and a limit of one resource. An empty text leaves it out.
 func Amounts(name corev1.ResourceName, request, limit string) corev1.ResourceRequirements {
 	var all corev1.ResourceRequirements
 	if request != "" {
@@ -81,7 +81,7 @@ func Sized(cpu, memory, limit string) func(*corev1.PodTemplateSpec) {
 	}())
 }
 
-// RevisionWith is a revision with this hash and template.
+// RevisionWith returns a revision with this hash and template.
 func RevisionWith(hash string, template *corev1.PodTemplateSpec) *history.Revision {
 	m := Manager(0)
 	m.Spec.Template = template

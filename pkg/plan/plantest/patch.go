@@ -15,5 +15,5 @@ func ApplyPatch(p *corev1.Pod, data []byte) { world.ApplyPatch(p, data) }
 func SetCondition(p *corev1.Pod, c corev1.PodCondition)         { nodes.SetCondition(p, c) }
 func DropCondition(p *corev1.Pod, kind corev1.PodConditionType) { nodes.DropCondition(p, kind) }
 
-// Digest is a plan as text: one line for each request.
+// Digest returns a plan as text, one line for each request.
 func Digest(decided plan.Plan) []string { return world.Digest(decided) }

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Rollouts: pods have the image nginx unless OfImage or V2 says otherwise, and the PodManager's template has another image.
+// Rollouts: pods have the image nginx unless OfImage or V2 changes it, and the PodManager's template has another image.
 
 func Image(name string) func(*v1.PodManager) { return func(m *v1.PodManager) { m.Spec.Image = name } }
 
@@ -30,7 +30,7 @@ func OfImage(name string) func(*corev1.Pod) {
 	}
 }
 
-// Limits are maxSurge and maxUnavailable.
+// Limits sets maxSurge and maxUnavailable.
 func Limits(surge, unavailable string) func(*v1.PodManager) {
 	return onRolling(func(r *v1.RollingUpdate) {
 		r.MaxSurge, r.MaxUnavailable = ptr.To(intstr.Parse(surge)), ptr.To(intstr.Parse(unavailable))
@@ -64,7 +64,7 @@ func OnFailure(action v1.FailureAction) func(*v1.PodManager) {
 
 func Paused(m *v1.PodManager) { m.Spec.Paused = true }
 
-// RollingOut is an observation in which the current revision has the image nginx, and the new one is another.
+// RollingOut returns an observation in which the current revision has the image nginx, and the new revision is the PodManager's template.
 func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	o := Observe(m, pods...)
 	old := Stored(Manager(0), 1)
@@ -78,12 +78,12 @@ func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	return o
 }
 
-// ReportOf is a report about the observed pods.
+// ReportOf returns a report about the observed pods.
 func ReportOf(o plan.Observed) status.Report {
 	return status.Report{Manager: o.Manager, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: o.Pods, Now: o.Now}
 }
 
-// Crashed has a container app that runs and was restarted so often, the last time so long ago.
+// Crashed gives a pod a running container app that was restarted this many times, the last time that long ago.
 func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		last := Terminated("Error", 1)
@@ -95,13 +95,13 @@ func Crashed(times int32, ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// Crashing has a container app in CrashLoopBackOff.
+// Crashing puts the container app into CrashLoopBackOff.
 func Crashing(p *corev1.Pod) {
 	Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("Error", 3))(p)
 	p.Status.ContainerStatuses[0].RestartCount = 2
 }
 
-// Gated gives a pod our readiness gate; its condition has had this status for so long.
+// Gated gives a pod our readiness gate, whose condition has had this status for that long.
 func Gated(status corev1.ConditionStatus, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1.InPlaceReady}}
@@ -115,12 +115,12 @@ func MaxFailed(value string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailurePolicy.FailureThreshold = ptr.To(intstr.Parse(value)) }
 }
 
-// FailedBefore makes another revision than the new one the failed one.
+// FailedBefore marks a revision other than the new one as failed in the status.
 func FailedBefore(m *v1.PodManager) {
 	m.Status.FailedRevision = RevisionFor(Manager(0, Image("v1.5"))).Name
 }
 
-// MovesOf is what a plan does to pods, in short: "+3 new" is created, "-0" deleted, "Update 1" updated in place.
+// MovesOf summarizes what a plan does to pods: "+3 new" is created, "-0" deleted, "Update 1" updated in place.
 func MovesOf(plan plan.Plan) string {
 	var text []string
 	for _, c := range plan.Create {
@@ -141,7 +141,7 @@ func MovesOf(plan plan.Plan) string {
 
 func V2(p *corev1.Pod) { OfImage("v2")(p) }
 
-// Next is the PodManager after its image was changed to v2.
+// Next returns the PodManager after its image was changed to v2.
 func Next(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := Manager(replicas, Image("v2"))
 	for _, c := range change {
@@ -199,7 +199,7 @@ func (s *story) HasNotFailed(status v1.PodManagerStatus, why string) {
 	}
 }
 
-// IsIn puts the container app into a state after so many restarts.
+// IsIn puts the container app into a state after this many restarts.
 func IsIn(state corev1.ContainerState, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		Container(state, Terminated("Error", 1))(p)

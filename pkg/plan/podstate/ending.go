@@ -7,11 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// The reasons of a container's end that the kubelet gives when it has not seen that end, as after a reboot of its node.
+// unseenEnds are the termination reasons that the kubelet reports if it did not see how a container ended, as after a reboot of its node.
 var unseenEnds = []string{"Unknown", "ContainerStatusUnknown"}
 
-// IsExcused reports whether the way in which a container has ended tells nothing about its pod's revision: its node was restarted, a restart
-// rule of its own expects this exit, or that of another container, which restarts all.
+// IsExcused reports whether a container's termination says nothing about its pod's revision: its node was restarted, the container's own restart
+// rule expects this exit, or another container's rule has restarted all containers.
 func IsExcused(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) bool {
 	if ended == nil {
 		return false
@@ -19,7 +19,7 @@ func IsExcused(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.Co
 	return slices.Contains(unseenEnds, ended.Reason) || restartRule(pod, status.Name, ended) != "" || isRestartedWithAll(pod, status, ended)
 }
 
-// restartRule is the action of the container's first rule that matches the way it has ended; empty if none does.
+// restartRule returns the action of the container's first restart rule that matches the termination, or empty if none does.
 func restartRule(pod *corev1.Pod, container string, ended *corev1.ContainerStateTerminated) corev1.ContainerRestartRuleAction {
 	spec := ContainerNamed(&pod.Spec, container)
 	if spec == nil {
@@ -37,11 +37,11 @@ func restartRule(pod *corev1.Pod, container string, ended *corev1.ContainerState
 	return ""
 }
 
-// restartedTogether is how far apart containers may end that one of them has restarted: the kubelet kills the others, some of which take
-// their grace period.
+// restartedTogether is how far apart the terminations may be if one container restarts all: the kubelet kills the others, and some of them use
+// their whole grace period.
 const restartedTogether = time.Minute
 
-// isRestartedWithAll reports whether a container was ended because another one has restarted all. Both times are of the same node.
+// isRestartedWithAll reports whether a container was terminated because another one restarted all. Both times come from the same node.
 func isRestartedWithAll(pod *corev1.Pod, status *corev1.ContainerStatus, ended *corev1.ContainerStateTerminated) bool {
 	for other := range ContainerStatuses(pod) {
 		for _, cause := range []*corev1.ContainerStateTerminated{other.State.Terminated, other.LastTerminationState.Terminated} {

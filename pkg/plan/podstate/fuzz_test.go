@@ -15,7 +15,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// An index is in a name only if PodName would write it so: web-01 and web-1 are two pods, and one of them is not ours.
+// A name has an index only if PodName would produce exactly that name: web-01 and web-1 are different pods, and web-01 is not ours.
 func FuzzIndexOf(f *testing.F) {
 	f.Add("web", "web-0")
 	f.Add("web", "web-01")
@@ -37,7 +37,7 @@ func FuzzIndexOf(f *testing.F) {
 	})
 }
 
-// Users write deletion costs and marks: the order is the same in whatever order the pods come, and has the marked pods first.
+// Users write deletion costs and marks. The resulting order does not depend on the order of the input, and marked pods come first.
 func FuzzRankForDeletion(f *testing.F) {
 	f.Add("1", "-1", "true", "", int64(0), true)
 	f.Add("2147483648", "x", "True", "true", int64(5), false)
@@ -68,7 +68,7 @@ func FuzzRankForDeletion(f *testing.F) {
 	})
 }
 
-// costOf reads a cost as the API server does: it has to fit 32 bits. Anything else counts as none.
+// costOf parses a cost like the API server: it has to fit into 32 bits. Anything else counts as 0.
 func costOf(t *testing.T, pod *corev1.Pod) int {
 	t.Helper()
 	cost, err := strconv.Atoi(pod.Annotations[corev1.PodDeletionCost])
@@ -85,7 +85,7 @@ func names(pods []*corev1.Pod) (all []string) {
 	return all
 }
 
-// What is kept of a pod is its own, whatever other pods look like: trimmed pods share their containers.
+// Trimmed pods share their containers. Still, each pod keeps its own values, whatever other pods look like.
 func FuzzTrim(f *testing.F) {
 	f.Add([]byte(`{"spec":{"containers":[{"name":"app","image":"nginx 5"}]}}`), []byte(`{"spec":{"containers":[{"name":"app","image":"nginx","startupProbe":{"periodSeconds":5}}]}}`))
 	f.Add([]byte(`{"spec":{"containers":[{"name":"a","image":"b","resources":{"requests":{"cpu":"1","memory":"1Gi"}}},{"name":"c","image":"d"}]}}`),

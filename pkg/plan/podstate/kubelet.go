@@ -7,19 +7,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// HasObserved tells whether the kubelet has observed the pod's present spec. It is true for a kubelet older than Kubernetes 1.34,
-// which reports no observed generation: the rest of the pod's status decides then.
+// HasObserved reports whether the kubelet has observed the pod's present spec. It is true for a kubelet older than Kubernetes 1.34, which reports
+// no observed generation: then the rest of the pod's status decides.
 func HasObserved(pod *corev1.Pod) bool {
 	observed := pod.Status.ObservedGeneration
 	return observed == 0 || observed >= pod.Generation
 }
 
-// IsResizing tells whether the kubelet reports a resize of the pod that is pending or in progress.
+// IsResizing reports whether, according to the kubelet, a resize of the pod is pending or in progress.
 func IsResizing(pod *corev1.Pod) bool {
 	return Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil
 }
 
-// HasOtherResources tells whether a container has other CPU or memory than the pod's spec says, as far as the kubelet reports it.
+// HasOtherResources reports whether a container's CPU or memory, as far as the kubelet reports it, differs from the pod's spec.
 func HasOtherResources(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool { return differsFromSpec(pod, &status) })
 }
@@ -33,7 +33,7 @@ func differsFromSpec(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 		differ(container.Resources.Limits, status.Resources.Limits))
 }
 
-// differ tells whether a kubelet reports another amount of CPU or memory than the spec says.
+// differ reports whether the kubelet reports another amount of CPU or memory than the spec has.
 func differ(wanted, reported corev1.ResourceList) bool {
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		want, isWanted := wanted[name]
@@ -45,7 +45,7 @@ func differ(wanted, reported corev1.ResourceList) bool {
 	return false
 }
 
-// ResizeTrouble is why the kubelet does not resize the pod; empty if the resize is done or makes progress.
+// ResizeTrouble returns why the kubelet does not resize the pod, or empty if the resize is complete or makes progress.
 func ResizeTrouble(pod *corev1.Pod) string {
 	pending, progress := Condition(pod, corev1.PodResizePending), Condition(pod, corev1.PodResizeInProgress)
 	switch {
@@ -58,7 +58,7 @@ func ResizeTrouble(pod *corev1.Pod) string {
 	}
 }
 
-// IsInfeasible tells whether the kubelet has rejected the pod's resize as infeasible on its node.
+// IsInfeasible reports whether the kubelet has rejected the pod's resize as infeasible on its node.
 func IsInfeasible(pod *corev1.Pod) bool {
 	pending := Condition(pod, corev1.PodResizePending)
 	return HasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible

@@ -12,16 +12,16 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsMadeByHand tells whether the pod has no revision label: somebody created it by hand. It counts as a pod of the current revision.
+// IsMadeByHand reports whether the pod has no revision label, because the controller did not create it. It counts as a pod of the current revision.
 func IsMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
 
-// PodName is the name of the pod with this index. Names are deterministic, so that a create whose answer was lost is not
-// repeated: the API server rejects the second create because the name is in use.
+// PodName returns the name of the pod with this index. Names are deterministic, so that a create whose response was lost is not repeated: the API
+// server rejects the second create because the name is in use.
 func PodName(manager string, index int) string {
 	return manager + "-" + strconv.Itoa(index)
 }
 
-// IndexOf is the index in a pod's name, or -1 for a name that PodName does not produce.
+// IndexOf returns the index in a pod's name, or -1 for a name that PodName does not produce.
 func IndexOf(manager, pod string) int {
 	digits, found := strings.CutPrefix(pod, manager+"-")
 	index, err := strconv.Atoi(digits)
@@ -31,7 +31,7 @@ func IndexOf(manager, pod string) int {
 	return index
 }
 
-// Labels are the template's labels and the controller's own.
+// Labels returns the template's labels together with the controller's.
 func Labels(manager *v1.PodManager, template map[string]string, revision string, index int) map[string]string {
 	all := map[string]string{v1.LabelApp: manager.Name}
 	maps.Copy(all, template)

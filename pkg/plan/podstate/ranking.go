@@ -17,13 +17,13 @@ type usefulness struct {
 	phase     int
 	ready     bool
 	cost      int
-	colocated int // how many of the ranked pods its node runs
+	colocated int // how many of the ranked pods run on its node
 	since     time.Time
 	restarts  int32
 }
 
-// RankForDeletion sorts pods in the order in which surplus pods are deleted: the least useful pod first. byAge ranks pods by their age
-// instead of by the time for which they have been ready: an update in place makes a pod ready anew, so that time says little.
+// RankForDeletion sorts pods in the order in which surplus pods are deleted: the least useful pod first. With byAge, it ranks pods by age instead
+// of by how long they have been ready. After an update in place a pod becomes ready again, so the time of readiness says little.
 func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 	onNode := map[string]int{}
 	for _, pod := range pods {
@@ -69,7 +69,7 @@ func compareUsefulness(a, b *usefulness) int {
 	case !a.pod.CreationTimestamp.Equal(&b.pod.CreationTimestamp):
 		return -a.pod.CreationTimestamp.Compare(b.pod.CreationTimestamp.Time)
 	default:
-		// The result must not depend on the order of the argument.
+		// The result must not depend on the order of the input.
 		return -cmp.Compare(a.pod.Name, b.pod.Name)
 	}
 }
@@ -96,7 +96,7 @@ func phaseRank(pod *corev1.Pod) int {
 	}
 }
 
-// deletionCost is the pod's deletion cost annotation, 0 by default. The API server accepts only numbers there.
+// deletionCost returns the value of the pod's deletion cost annotation, 0 by default. The API server accepts only numbers there.
 func deletionCost(pod *corev1.Pod) int {
 	text, found := pod.Annotations[corev1.PodDeletionCost]
 	if !found {

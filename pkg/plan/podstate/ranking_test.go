@@ -12,8 +12,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// In each case, the first pod ranks before the second by one criterion, and after it by all lower criteria: the test shows that
-// the one criterion outranks the lower ones.
+// In each case, the first pod ranks before the second by one criterion, and after it by all lower criteria. This shows that the criterion outranks
+// the lower ones.
 func TestRank(t *testing.T) {
 	firstByLowerCriteria := func(p *corev1.Pod) {
 		Restarted(9)(p)

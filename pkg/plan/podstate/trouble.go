@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// A container's trouble counts against the pod's revision, unless the container had the same trouble before the pod was updated in place
-// to that revision, or the update explains it. So each update in place records every container's trouble first, see inplace.Record.
+// A container's trouble counts against the pod's revision unless the container had the same trouble before the pod was updated in place to that
+// revision, or the update explains it. So each update in place first records every container's trouble, see inplace.Record.
 
 // The kinds of trouble. Any other kind is the reason in the container's status, such as CreateContainerConfigError.
 const (
@@ -17,8 +17,8 @@ const (
 	TroubleImage = "Image"
 )
 
-// TroubleKind is the kind of trouble that keeps a container from running; empty while it runs or starts. Trouble with the image in the
-// pod's present spec carries the image's name: "Image nginx:2".
+// TroubleKind returns the kind of trouble that keeps a container from running, or empty while it runs or starts. If the image in the pod's present
+// spec causes the trouble, the kind includes its name: "Image nginx:2".
 func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if ContainerTrouble(status) == "" {
 		return ""
@@ -44,7 +44,7 @@ func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	}
 }
 
-// Mentions tells whether a text contains the name of an image, and not only a longer name that begins with it.
+// Mentions reports whether a text contains the name of an image, and not only a longer name with that prefix.
 func Mentions(text, image string) bool {
 	_, rest, found := strings.Cut(text, image)
 	for ; found; _, rest, found = strings.Cut(rest, image) {
@@ -59,12 +59,12 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// ContainerTrouble describes what keeps a container from running; empty while it runs or starts.
+// ContainerTrouble describes what keeps a container from running. It returns empty while the container runs or starts.
 func ContainerTrouble(status *corev1.ContainerStatus) string {
 	waiting := status.State.Waiting
 	switch {
 	case waiting != nil && waiting.Reason == "CrashLoopBackOff" && status.LastTerminationState.Terminated != nil:
-		// The message gives the length of the backoff, which changes; the last termination says more.
+		// The message contains the length of the backoff, which changes. The last termination is more informative.
 		return fmt.Sprintf("container %s: CrashLoopBackOff: %s", status.Name, DescribeExit(status.LastTerminationState.Terminated))
 	case waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing" && waiting.Reason != "":
 		return fmt.Sprintf("container %s: %s", status.Name, OneLine(waiting.Reason, waiting.Message))
@@ -79,7 +79,7 @@ func DescribeExit(terminated *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("%s, exit code %d", OneLine(cmp.Or(terminated.Reason, "ended"), terminated.Message), terminated.ExitCode)
 }
 
-// OneLine joins a reason and a message, and keeps them short enough for a table.
+// OneLine joins a reason and a message, and shortens them to fit into a table.
 func OneLine(reason, message string) string {
 	const longest = 200
 	text := strings.Join(strings.Fields(message), " ")

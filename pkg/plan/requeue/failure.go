@@ -15,22 +15,22 @@ import (
 type Failure struct {
 	// Condition is the reason of the ReplicaFailure condition, such as ReasonFailedCreate.
 	Condition string
-	// Reason is set only for a refused request, which fails again until somebody acts: ReasonForbidden or ReasonInvalidPod.
+	// Reason is set only for a refused request, which fails again until a user acts. It is ReasonForbidden or ReasonInvalidPod.
 	Reason string
 	// Message is the error's text, see ErrorText.
 	Message string
 }
 
-// Failed is the Failure of a request that returned err. condition is the ReplicaFailure reason for that kind of request.
+// Failed returns the Failure of a request that returned err. condition is the ReplicaFailure reason for that kind of request.
 func Failed(condition string, err error) Failure {
 	return Failure{Condition: condition, Reason: refusal(err), Message: ErrorText(err)}
 }
 
-// maxWords limits the text of an error in bytes: the note of an event may have 1024.
+// maxWords limits the text of an error in bytes. The note of an event may have at most 1024.
 const maxWords = 800
 
-// ErrorText is the first line of an error's text, which is safe to show and log. To some refusals the API server adds a dump of the whole
-// pod, with the values of environment variables, which begins on the second line.
+// ErrorText returns the first line of an error's text, which is safe to show and log. The API server adds to some refusals a dump of the whole pod,
+// including the values of environment variables. The dump begins on the second line.
 func ErrorText(err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	if len(text) > maxWords {
@@ -39,11 +39,11 @@ func ErrorText(err error) string {
 	return text
 }
 
-// Refused tells whether the API server refused the request as invalid or forbidden: it refuses the same request again until the
-// spec, the quota or a policy changes.
+// Refused reports whether the API server refused the request as invalid or forbidden. It will refuse the same request again until the spec, the
+// quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }
 
-// refusal is the reason of a refused request; empty for a transient error.
+// refusal returns the reason of a refused request, or empty for a transient error.
 func refusal(err error) string {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) {
@@ -59,8 +59,8 @@ func refusal(err error) string {
 	}
 }
 
-// NamespaceIsTerminating tells whether a create failed because the namespace is terminating. The controller then neither retries nor
-// reports the failure.
+// NamespaceIsTerminating reports whether a create failed because the namespace is terminating. The controller then neither retries nor reports the
+// failure.
 func NamespaceIsTerminating(err error) bool {
 	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

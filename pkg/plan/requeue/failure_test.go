@@ -51,7 +51,7 @@ func TestNamespaceIsGoing(t *testing.T) {
 	}
 }
 
-// The text of an error that is shown and logged contains no dump of a pod with its environment variables, and fits into an event.
+// The error text for users and logs contains no dump of a pod with its environment variables, and fits into an event.
 func TestWords(t *testing.T) {
 	refused := errors.New("changing pod web-0: Pod \"web-0\" is invalid: spec: Forbidden: pod updates may not change fields\n  core.PodSpec{Env: {PASSWORD: \"secret\"}}")
 	if got := ErrorText(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {

@@ -6,17 +6,17 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A refused request is retried after firstHold, then after ever longer holds up to lastHold, because each retry is likely to fail.
+// A refused request is retried after firstHold. Each further hold is twice as long, up to lastHold, because each retry is likely to fail.
 const (
 	firstHold = time.Second
 	lastHold  = time.Minute
 )
 
-// HoldKey names the requests that a hold delays: all requests of one kind, which Condition names by their ReplicaFailure reason. Of
-// divides them further: creates by the hash of the revision, because the API server may accept pods of another revision.
+// HoldKey identifies the requests that a hold delays: all requests of one kind, which Condition names by their ReplicaFailure reason. Of divides
+// them further. Creates are divided by the hash of the revision, because the API server may accept pods of another revision.
 type HoldKey struct{ Condition, Of string }
 
-// The holds on requests that have no further part.
+// Keys of the holds that do not depend on a revision.
 var (
 	HoldAdopt     = HoldKey{Condition: v1.ReasonFailedClaim, Of: "adopt"}
 	HoldRelease   = HoldKey{Condition: v1.ReasonFailedClaim, Of: "release"}
@@ -32,12 +32,12 @@ var (
 type Hold struct {
 	Until   time.Time
 	Failure Failure
-	// length is how long the hold lasts, without the spread.
+	// length is how long the hold lasts, without the jitter.
 	length time.Duration
 }
 
-// Refused is the next hold after another refusal: twice as long as h, up to lastHold. spread, from 0 to 1, is the jitter that keeps
-// the retries of many PodManagers apart.
+// Refused returns the next hold after another refusal: twice as long as h, up to lastHold. spread, from 0 to 1, is the jitter that spreads out the
+// retries of many PodManagers.
 func (h Hold) Refused(failure Failure, now time.Time, spread float64) Hold {
 	length := max(firstHold, min(2*h.length, lastHold))
 	return Hold{Until: now.Add(length + time.Duration(spread*float64(length)/4)), Failure: failure, length: length}

@@ -46,8 +46,8 @@ func inPlaceWith(name string, record inplace.Record) func(*corev1.Pod) {
 	}
 }
 
-// A pod whose crash loop is fixed by an update in place keeps showing the crash loop until the kubelet has restarted the container.
-// That does not count against the fix.
+// After an update in place that fixes a crash loop, the pod's status shows the crash loop until the kubelet has restarted the container. That does
+// not count against the fix.
 func TestFixInPlaceIsNotBlamed(t *testing.T) {
 	image := Waiting("ImagePullBackOff", `Back-off pulling image "nginx"`)
 	for name, before := range map[string]corev1.ContainerState{"crash loop": Waiting("CrashLoopBackOff", "back-off 5m0s"), "image": image} {
@@ -74,7 +74,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
 				}
 			}
-			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // these restarts are the new container's
+			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // these restarts belong to the new container
 			if status := s.After(time.Second); len(status.Rollout.Failing) != 1 {
 				t.Error("a crash of the new container does not count")
 			}
@@ -82,7 +82,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 	}
 }
 
-// No trouble counts before the kubelet has observed the update, not even of a container that the update leaves alone.
+// Before the kubelet has observed the update, no trouble counts, not even in a container that the update does not change.
 func TestNothingCountsBeforeItIsObserved(t *testing.T) {
 	p := Pod(0, InPlaceTo("v2", 0, time.Second), IsIn(Waiting("CreateContainerConfigError", ""), 5))
 	p.Generation = 2
@@ -94,7 +94,7 @@ func TestNothingCountsBeforeItIsObserved(t *testing.T) {
 	}
 }
 
-// An image that cannot be pulled counts against the new revision; a message about the old image does not.
+// An image that cannot be pulled counts against the new revision. A message about the old image does not.
 func TestNewImageCannotBePulled(t *testing.T) {
 	p := Pod(0, IsIn(Waiting("ImagePullBackOff", `Back-off pulling image "v2"`), 0), inPlaceWith("v2", inplace.Record{
 		Containers: map[string]inplace.ContainerBefore{"app": {From: "nginx", Trouble: podstate.TroubleImage + " nginx"}},
@@ -108,7 +108,7 @@ func TestNewImageCannotBePulled(t *testing.T) {
 	}
 }
 
-// Restarts are compared for each container, init container and sidecar.
+// Restarts are compared separately for each container, init container and sidecar.
 func TestRestartsOfEachContainer(t *testing.T) {
 	status := func(name string, restarts int32) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}}}

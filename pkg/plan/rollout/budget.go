@@ -15,49 +15,48 @@ import (
 
 // mover decides which active pods are deleted or updated in place, and how many pods are created.
 //
-// The mover keeps three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
+// It enforces three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
 //   - maxSurge: at most desired + surge active pods, so that a rollout needs no more resources. enforceMaxSurge limits the creations,
 //     terminateSurplus deletes pods above the limit.
-//   - maxUnavailable: enough pods keep serving. mayTakeDown lets no available pod be deleted or updated in place unless more than
+//   - maxUnavailable: enough pods keep serving. mayTakeDown allows an available pod to be deleted or updated in place only if more than
 //     minAvailable pods are available.
 //   - quota: at most maxSurge + maxUnavailable updated pods are unavailable at a time. This limit matters when pods are missing for
-//     another reason: if somebody scales up while a bad revision is being rolled out, most of the missing pods are created from the
+//     another reason: if the user scales up while a bad revision is being rolled out, most of the missing pods are created from the
 //     old revision.
 type mover struct {
 	*State
-	// desired is spec.replicas, minAvailable is desired - maxUnavailable. surge is maxSurge while surge pods are needed, else 0.
+	// desired is spec.replicas, and minAvailable is desired - maxUnavailable. surge is maxSurge while surge pods are needed, else 0.
 	desired, surge, minAvailable int
-	// active are the active pods that stay. Where pods may have to be deleted, the least useful pod comes first.
+	// active are the active pods that stay. If pods may have to be deleted, the least useful pod comes first.
 	active []*corev1.Pod
-	// terminated counts the pods that terminate has chosen so far and not yet taken out of active.
+	// terminated counts the pods that terminate has chosen so far and that are still in active.
 	terminated int
-	// available are the pods that are available and that this plan keeps available; mayRestart are those of them that the kubelet may
-	// restart at any time.
+	// available are the available pods that this plan keeps available. mayRestart are the available pods that the kubelet may restart at any time.
 	available, mayRestart map[*corev1.Pod]bool
 	// unavailableUpdated counts the pods of the new revision that are unavailable, or that the kubelet is still updating in place.
 	unavailableUpdated int
-	// surplus is how many pods each side has above its desired number; negative if pods are missing.
+	// surplus is how many pods each side has above its desired number. It is negative if pods are missing.
 	surplus map[side]int
 	// waitForTermination is set if podReplacementPolicy is TerminationComplete: terminating pods then count against maxSurge.
 	// terminating is how many pods were terminating before this plan.
 	waitForTermination bool
 	terminating        int
-	// refused tells that the API server refused the last pod of the new revision, held that the backoff after the refusal is not over.
+	// refused is set if the API server refused the last pod of the new revision, held if the backoff after the refusal is not over.
 	refused, held bool
 
 	deletions []Deletion
 	updates   []inplace.Update
 	// updating are the pods that this plan updates in place, drains or restores, and drained pods whose grace period is not over.
 	updating map[*corev1.Pod]bool
-	// again is how long it is until the first of these grace periods is over; zero if there is none.
+	// again is the time until the first of these grace periods is over; zero if there is none.
 	again time.Duration
 }
 
-// MayTerminate is how many more pods spec.scaleDown.maxTerminating allows to delete while some are still terminating.
+// MayTerminate returns how many more pods spec.scaleDown.maxTerminating allows the controller to delete while some are still terminating.
 func MayTerminate(manager *v1.PodManager, active, terminating int) int {
 	limit := active + terminating
 	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
-		// The CRD rejects invalid values. A value that was stored before the CRD did means no limit.
+		// The CRD rejects invalid values. An invalid value that was stored before the CRD did so means no limit.
 		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+terminating, true); err == nil {
 			limit = max(1, scaled)
 		}
@@ -73,10 +72,10 @@ func newMover(r *State) *mover {
 		newSide: len(r.UpdatedPods) - (m.desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.StrayPods),
 	}
 	if m.surplus[neither] > 0 || m.surplus[oldSide] > 0 || m.surplus[newSide] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
-		// An update in place makes a pod ready anew, so readiness does not tell the pod's age.
+		// After an update in place a pod becomes ready again, so the time of readiness does not reflect its age.
 		m.active = podstate.RankForDeletion(m.active, r.Manager.PodUpdatePolicy() != v1.RecreatePods)
 		m.rankSupersededFirst()
-	} // else all pods stay, and their order does not matter
+	} // otherwise all pods stay, and their order does not matter
 	needsSurgePods := m.rankSurgePodsFirst()
 	m.minAvailable = m.desired - r.Manager.MaxUnavailable()
 	for _, pod := range m.active {
@@ -96,14 +95,14 @@ func newMover(r *State) *mover {
 	return m
 }
 
-// allowedSurge is maxSurge while pods have to move to another revision, or a frozen rollout keeps its surge pods; else 0.
+// allowedSurge returns maxSurge while pods have to move to another revision, or a frozen rollout keeps its surge pods. Otherwise it returns 0.
 func (m *mover) allowedSurge(needed bool) int {
 	needed = needed || len(m.StrayPods) > 0 || m.surplus[oldSide] > 0 || m.missingOld() > 0 && m.surplus[newSide] > 0
 	if m.Frozen != "" {
 		hasUpdated := len(m.UpdatedPods) > 0 || m.Frozen == v1.ReasonHalted && m.unreplaced > 0
 		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.StrayPods) > 0
 	}
-	// If no pod may be unavailable, a pod that is marked for deletion goes after its replacement has become available.
+	// If no pod may be unavailable, a pod that is marked for deletion is deleted after its replacement has become available.
 	needed = needed || m.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)
 	if !needed || m.desired == 0 {
 		return 0
@@ -111,33 +110,33 @@ func (m *mover) allowedSurge(needed bool) int {
 	return m.Manager.MaxSurge()
 }
 
-// keepsSurge tells whether a frozen rollout keeps its surge pods: during a halt, which may end at any time, and during a pause until
-// somebody scales down.
+// keepsSurge reports whether a frozen rollout keeps its surge pods. It does during a halt, which may end at any time, and during a pause until the
+// user scales down.
 func (r *State) keepsSurge() bool {
 	return r.Frozen == v1.ReasonHalted ||
 		r.Frozen == v1.ReasonPaused && r.hasRolloutRecord() && r.Manager.DesiredReplicas() >= int(r.Manager.Status.Rollout.Replicas)
 }
 
-// missingUpdated and missingOld are how many pods the new and the old side lack.
+// missingUpdated and missingOld return how many pods the new and the old side lack.
 func (m *mover) missingUpdated() int { return max(0, -m.surplus[newSide]) }
 
 func (m *mover) missingOld() int { return max(0, -m.surplus[oldSide]) }
 
-// remaining is how many active pods stay.
+// remaining returns how many active pods stay.
 func (m *mover) remaining() int { return len(m.active) - m.terminated }
 
-// isUnavailableUpdated tells whether the pod is of the new revision and unavailable, or still being updated in place.
+// isUnavailableUpdated reports whether the pod has the new revision and is unavailable or still being updated in place.
 func (m *mover) isUnavailableUpdated(pod *corev1.Pod) bool {
 	return m.sideOf(pod) == newSide && (!m.available[pod] || inplace.IsUpdating(pod))
 }
 
-// makeUnavailable notes that this plan makes the pod unavailable.
+// makeUnavailable records that this plan makes the pod unavailable.
 func (m *mover) makeUnavailable(pod *corev1.Pod) {
 	delete(m.available, pod)
 	delete(m.mayRestart, pod)
 }
 
-// mayTakeDown enforces maxUnavailable: it tells whether the pod may be deleted or updated in place.
+// mayTakeDown enforces maxUnavailable: it reports whether the pod may be deleted or updated in place.
 func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 	switch {
 	case m.mayRestart[pod]:
@@ -148,14 +147,14 @@ func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 	case m.sideOf(pod) == newSide:
 		return true // an unavailable pod of the new revision protects nothing
 	default:
-		// An unavailable pod of another revision may yet become available; updated pods that are unavailable are not relied on.
-		// It may also make way for a missing pod of the old revision.
+		// An unavailable pod of another revision may still become available, while unavailable updated pods are not relied on. The pod may also
+		// make way for a missing pod of the old revision.
 		return m.remaining()-m.unavailableUpdated > m.minAvailable || m.missingOld() > 0
 	}
 }
 
-// minAvailableForMarked is how many pods have to stay available while pods that are marked for deletion are replaced. Strategies without
-// a maxUnavailable use the default of a rolling update.
+// minAvailableForMarked returns how many pods have to stay available while pods that are marked for deletion are replaced. Strategies without a
+// maxUnavailable use the default of a rolling update.
 func (m *mover) minAvailableForMarked() int {
 	if m.Manager.Strategy() == v1.RollingUpdateStrategy {
 		return m.minAvailable
@@ -163,7 +162,7 @@ func (m *mover) minAvailableForMarked() int {
 	return m.desired - max(1, m.desired/4)
 }
 
-// blockingTerminations is how many terminating pods count against maxSurge, so that their replacements have to wait.
+// blockingTerminations returns how many terminating pods count against maxSurge, so that replacements have to wait.
 func (m *mover) blockingTerminations() int {
 	if !m.waitForTermination {
 		return 0
@@ -171,8 +170,8 @@ func (m *mover) blockingTerminations() int {
 	return m.terminating + len(m.deletions)
 }
 
-// shares is how many of the excess pods each side gives up, in proportion to the pods it has. The pods that rounding leaves over are
-// given up by the side that rounding favoured most.
+// shares returns how many of the excess pods each side gives up, in proportion to the pods it has. If rounding leaves pods over, the sides that
+// lost the largest fractions to rounding give them up.
 func (m *mover) shares(excess int) map[side]int {
 	count, shares := map[side]int{}, map[side]int{}
 	for _, pod := range m.active {
@@ -191,8 +190,8 @@ func (m *mover) shares(excess int) map[side]int {
 	return shares
 }
 
-// quota is how many more updated pods may be unavailable. After a refusal, one pod is enough to find out whether the API server still
-// refuses.
+// quota returns how many more updated pods may be unavailable. After a refusal, one pod is enough to find out whether the API server still refuses
+// them.
 func (m *mover) quota() int {
 	if !m.protectsOld() {
 		return m.desired
@@ -204,14 +203,14 @@ func (m *mover) quota() int {
 	return max(0, quota)
 }
 
-// protectsOld tells whether the quota applies, which keeps pods of the old revision from being replaced by too many unavailable ones.
-// Where no pod of another revision runs, and no updated pod fails, there is nothing to protect.
+// protectsOld reports whether the quota applies, which prevents too many pods of the old revision from being replaced by unavailable ones. If no
+// pod of another revision runs, and no updated pod fails, there is nothing to protect.
 func (m *mover) protectsOld() bool {
 	return m.Old != nil && (len(m.OldPods)+len(m.StrayPods)+m.failing() > 0 || m.refused)
 }
 
-// enforceMaxSurge keeps the creations within a limit of pods, old revision first, and adds pods of the old revision where the new
-// revision does not provide enough.
+// enforceMaxSurge keeps the creations within a limit of pods, old revision first. It adds pods of the old revision if the new revision does not
+// provide enough.
 func (m *mover) enforceMaxSurge(wanted creations, limit int) creations {
 	existing := m.remaining() + m.blockingTerminations()
 	old := min(wanted.old, max(0, limit-existing))
@@ -222,9 +221,9 @@ func (m *mover) enforceMaxSurge(wanted creations, limit int) creations {
 	return create
 }
 
-// completeFromOld is how many more pods to create from the old revision: as many as the quota denies to the new revision, or more if
-// too many updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new
-// revision, places above minAvailable stay free for the next try.
+// completeFromOld returns how many more pods to create from the old revision: as many as the quota denies to the new revision, or more if too many
+// updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new revision, it leaves room
+// above minAvailable for the next attempt.
 func (m *mover) completeFromOld(existing int, create creations) int {
 	atLeast, created := m.desired, create.old+create.updated
 	if m.refused {

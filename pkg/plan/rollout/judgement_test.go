@@ -17,7 +17,7 @@ func noNode(p *corev1.Pod) {
 	p.Spec.NodeName = ""
 }
 
-// A lack of room may stall a rollout, and rolls nothing back.
+// A lack of capacity may stall a rollout, but rolls nothing back.
 func TestLackOfRoomRollsNothingBack(t *testing.T) {
 	for name, pods := range map[string][]*corev1.Pod{
 		"scaled up while it bakes":                       {Pod(0, V2), Pod(1, V2), Pod(2, V2, noNode)},
@@ -37,7 +37,7 @@ func TestLackOfRoomRollsNothingBack(t *testing.T) {
 	}
 }
 
-// A pod that crashed once at its start, was ready within its grace period, and is not for a moment, has the time to recover anew. If it
+// If a pod crashed once at its start, was ready within its grace period, and is not ready for a moment, its time to recover starts over. If it
 // crashes again, its time is over.
 func TestReadinessBlip(t *testing.T) {
 	tests := map[string]struct {

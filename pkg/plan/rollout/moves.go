@@ -17,15 +17,15 @@ type Moves struct {
 	Update []inplace.Update
 	// CreateOld and CreateUpdated are how many pods of the old and of the new revision to create.
 	CreateOld, CreateUpdated int
-	// Held tells that pods of the new revision are missing, and not created before the backoff after a refusal is over.
+	// Held is set if pods of the new revision are missing, and are not created before the backoff after a refusal is over.
 	Held bool
-	// Again is how long it is until the grace period of a drained pod is over, Retry until a refused update in place may be tried again;
+	// Again is the time until the grace period of a drained pod is over. Retry is the time until a refused update in place may be retried. Both are
 	// zero if no pod waits.
 	Again, Retry time.Duration
 }
 
-// Decide decides which active pods to delete or to update in place, and how many to create. refused tells that the API server refused
-// the last pod of the new revision, held that the backoff after the refusal is not over.
+// Decide decides which active pods to delete or to update in place, and how many to create. refused is whether the API server refused the last pod
+// of the new revision, and held whether the backoff after the refusal is not over.
 func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
 	m := newMover(r)
 	m.refused, m.held = refused, held
@@ -41,7 +41,7 @@ func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
 
 func (m *mover) decide(terminating []*corev1.Pod) creations {
 	if m.Frozen == v1.ReasonRollingOut {
-		return m.createMissing() // the pods that prove the old revision stay until the status has named it
+		return m.createMissing() // the pods that prove the old revision stay until the status names it
 	}
 	allowed := MayTerminate(m.Manager, m.remaining(), len(terminating))
 	m.terminateMarked(allowed)
@@ -61,7 +61,7 @@ func (m *mover) decide(terminating []*corev1.Pod) creations {
 	}
 }
 
-// terminate deletes the pods that choose returns true for, at most count of them.
+// terminate deletes at most count pods for which choose returns true.
 func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	stay := make([]*corev1.Pod, 0, len(m.active))
 	defer func() { m.active, m.terminated = stay, 0 }()
@@ -75,7 +75,7 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 			continue
 		}
 		count--
-		if m.surplus[m.sideOf(pod)]--; m.surplus[oldSide] < 0 && m.Old == nil { // no pod can be made in its place on the old side
+		if m.surplus[m.sideOf(pod)]--; m.surplus[oldSide] < 0 && m.Old == nil { // no replacement can be created on the old side
 			m.surplus[oldSide]++
 			m.surplus[newSide]--
 		}
@@ -88,8 +88,8 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	}
 }
 
-// terminateMarked deletes pods that somebody has marked for deletion, within maxUnavailable. They are replaced unless there are more
-// pods than desired.
+// terminateMarked deletes pods that a user has marked for deletion, within maxUnavailable. They are replaced unless there are more pods than
+// desired.
 func (m *mover) terminateMarked(allowed int) {
 	m.terminate(allowed, func(pod *corev1.Pod) (Why, bool) {
 		why := WhyMarked
@@ -116,7 +116,7 @@ func (m *mover) surgeForMarked(create creations) creations {
 		}
 	}
 	unusedSurge := max(0, m.desired+m.Manager.MaxSurge()-m.remaining()-m.blockingTerminations()-create.old-create.updated)
-	surgePods := max(0, m.remaining()+create.old+create.updated-m.desired) // they exist, or are planned
+	surgePods := max(0, m.remaining()+create.old+create.updated-m.desired) // existing or planned
 	if marked.old+marked.updated <= surgePods {
 		return create
 	}
@@ -126,14 +126,14 @@ func (m *mover) surgeForMarked(create creations) creations {
 	return create
 }
 
-// terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each side gives up its share of available pods;
-// unavailable pods go whatever their side's share.
+// terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each side gives up its share of available pods. Unavailable
+// pods are deleted regardless of their side's share.
 func (m *mover) terminateSurplus(allowed int) {
 	excess := m.remaining() - m.desired - m.surge
 	if excess <= 0 {
 		return
 	}
-	if m.Frozen == v1.ReasonNotInPlace { // what cannot be updated goes first
+	if m.Frozen == v1.ReasonNotInPlace { // pods that cannot be updated go first
 		before := len(m.deletions)
 		m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {
 			return WhySurplus, m.sideOf(pod) != newSide && m.mayTakeDown(pod) && m.WhyNotInPlace(pod, m.Revisions.Update) != ""
@@ -156,7 +156,7 @@ func (m *mover) terminateSurplus(allowed int) {
 	})
 }
 
-// why is the reason that the event gives for the deletion of the pod.
+// why returns the reason that the event gives for the deletion of the pod.
 func (m *mover) why(pod *corev1.Pod) Why {
 	switch side := m.sideOf(pod); {
 	case m.Frozen != "":
@@ -177,13 +177,13 @@ func (m *mover) why(pod *corev1.Pod) Why {
 // creations is how many pods to create of the new revision and for the old side.
 type creations struct{ updated, old int }
 
-// createMissing creates missing pods and moves none to another revision. Its limit includes surge for finished pods that have not been
-// replaced: they may have been surge pods.
+// createMissing creates missing pods and moves none to another revision. Its limit includes the surge for finished pods that have not been
+// replaced, because they may have been surge pods.
 func (m *mover) createMissing() creations {
 	return m.enforceMaxSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
 }
 
-// recreate deletes all pods of other revisions, and creates pods only when the last of the others is gone.
+// recreate deletes all pods of other revisions, and creates pods only when the last of them is gone.
 func (m *mover) recreate(terminating []*corev1.Pod) creations {
 	stays := newSide
 	if m.Old != nil && m.desiredOld > 0 {
@@ -201,8 +201,8 @@ func (m *mover) recreate(terminating []*corev1.Pod) creations {
 	return m.createMissing()
 }
 
-// updateInPlaceAboveSurge updates pods in place while there are still more than desired + surge, because other limits hold up deletions:
-// an update in place neither adds nor removes a pod.
+// updateInPlaceAboveSurge updates pods in place while there are still more than desired + surge pods, because other limits delay deletions. An
+// update in place neither adds nor removes a pod.
 func (m *mover) updateInPlaceAboveSurge() {
 	if m.Frozen == "" && m.Manager.Strategy() == v1.RollingUpdateStrategy {
 		inPlace, _ := m.outdatedPods()
@@ -214,7 +214,7 @@ func (m *mover) updateInPlaceAboveSurge() {
 func (m *mover) rollingUpdate() creations {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
-	gained := map[side]int{} // pods that each side gains by updates in place: they need not be created
+	gained := map[side]int{} // pods that each side gains by updates in place, which need not be created
 	for _, pod := range inPlace {
 		gained[m.target(pod)]++
 	}
@@ -238,13 +238,13 @@ func (m *mover) rollingUpdate() creations {
 	return m.enforceMaxSurge(wanted, m.desired+m.surge)
 }
 
-// Deletion is a pod to delete, and why.
+// Deletion is a pod to delete, and the reason.
 type Deletion struct {
 	Pod *corev1.Pod
 	Why Why
 }
 
-// Why is the reason for deleting a pod, as users read it in the event.
+// Why is the reason for deleting a pod. Users read it in the event.
 type Why string
 
 // The reasons for deleting a pod.

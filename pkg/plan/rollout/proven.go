@@ -13,16 +13,16 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// A revision becomes the good one, to which later rollouts return, when enough of its pods have been available together for the bake time.
-// Until then the failure policy applies, also after the last pod was updated.
+// A revision becomes good, so that later rollouts can return to it, when enough of its pods have been available at the same time for the bake time.
+// Until then the failure policy applies, even after the last pod was updated.
 
-// IsProven tells whether the new revision has proved itself, so that later rollouts may return to it.
+// IsProven reports whether the new revision is proven, so that later rollouts may return to it.
 func (r *State) IsProven() bool {
 	wait, started := r.UntilProven()
 	return started && wait == 0
 }
 
-// UntilProven is how long enough pods still have to stay available together; false while that time has not begun.
+// UntilProven returns how long enough pods still have to stay available at the same time, or false if that time has not begun.
 func (r *State) UntilProven() (time.Duration, bool) {
 	since := r.bakingSince()
 	if since == nil {
@@ -35,8 +35,8 @@ func (r *State) UntilProven() (time.Duration, bool) {
 	return max(0, since.Add(bake).Sub(r.Now)), true
 }
 
-// bakingSince is since when enough pods of the new revision have been seen available together, and nothing else was left to be done; nil if
-// that is not so. The times of nodes do not count.
+// bakingSince returns since when the controller has seen enough pods of the new revision available at the same time, with nothing left to do. It
+// returns nil if that is not the case. Timestamps from nodes do not count.
 func (r *State) bakingSince() *metav1.Time {
 	switch {
 	case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,
@@ -49,14 +49,14 @@ func (r *State) bakingSince() *metav1.Time {
 	}
 }
 
-// isCarriedOut reports whether all pods are to have the new revision, and none of them has yet to get it. A pod that waits to be deleted by
-// its user has not.
+// isCarriedOut reports whether all pods are to have the new revision, and none of them has yet to get it. With OnDelete, an old pod that the user
+// has yet to delete does not count.
 func (r *State) isCarriedOut() bool {
 	isLeft := len(r.OldPods)+len(r.StrayPods) > 0 && (r.Manager.Strategy() != v1.OnDeleteStrategy || r.Manager.Spec.Paused)
 	return r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
 }
 
-// enough is how many available pods prove a revision: all but maxUnavailable, for which a quarter stands where the strategy has none.
+// enough returns how many available pods prove a revision: all but maxUnavailable, or all but a quarter if the strategy has no maxUnavailable.
 func (r *State) enough() int {
 	unavailable := r.Manager.MaxUnavailable()
 	if r.Manager.Strategy() != v1.RollingUpdateStrategy {
@@ -74,14 +74,14 @@ func (r *State) countAvailable(pods []*corev1.Pod) (count int) {
 	return count
 }
 
-// IsWorthStoring reports whether the new revision is to be stored although no other one is there: all its pods are available, so that it will
-// be the one to return to.
+// IsWorthStoring reports whether the new revision is to be stored although there is no other revision: all its pods are available, so that it will
+// become the revision to return to.
 func (r *State) IsWorthStoring() bool {
 	return r.isRolling() && r.Manager.DesiredReplicas() > 0 && r.countAvailable(r.UpdatedPods) >= r.Manager.DesiredReplicas()
 }
 
-// IsOldProven reports whether the old revision becomes the one to return to: there is none, and enough of its pods are available. It was
-// superseded before its bake time was over, and without it a first release could not be returned to.
+// IsOldProven reports whether the old revision becomes the one to return to: there is none yet, and enough of its pods are available. It was
+// superseded before its bake time was over. Without this rule, no rollback could return to a first release.
 func (r *State) IsOldProven() bool {
 	if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {
 		return false
@@ -90,18 +90,18 @@ func (r *State) IsOldProven() bool {
 	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.enough()
 }
 
-// jitter delays the first revision, so that many PodManagers created together do not all write their status at the same time. Nothing
-// waits for the first revision to prove itself.
+// jitter delays the first revision, so that many PodManagers that are created together do not write their status at the same time. Nothing waits
+// for the first revision to become good.
 func (r *State) jitter() time.Duration {
 	if r.Old != nil || r.Manager.Status.CurrentRevision != "" {
 		return 0
 	}
 	hash := fnv.New32a()
-	_, _ = hash.Write([]byte(r.Manager.UID)) // never fails, says hash.Hash
+	_, _ = hash.Write([]byte(r.Manager.UID)) // hash.Hash never returns an error
 	return time.Duration(float64(r.Manager.BakeTime()) * float64(hash.Sum32()) / (1 << 32))
 }
 
-// mayRollBack reports whether the user asks for rollbacks, and there is a revision to return to.
+// mayRollBack reports whether the user wants rollbacks, and there is a revision to return to.
 func (r *State) mayRollBack() bool {
 	return r.Manager.OnFailure() == v1.RollbackOnFailure && !r.Manager.Spec.Paused && r.Manager.Strategy() != v1.OnDeleteStrategy &&
 		r.Revisions.Current != nil && r.Revisions.Current.IsStored()

@@ -15,30 +15,31 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// State says which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
+// State describes which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
 	Manager   *v1.PodManager
 	Revisions history.Revisions
 	Means     inplace.Means
 	Now       time.Time
-	// Old is the revision that missing pods of the old side are made from, and that pods move back to; nil if there is none.
+	// Old is the revision that missing pods of the old side are created from, and that pods move back to. It is nil if there is none.
 	Old *history.Revision
-	// UpdatedPods are the active pods of the new revision, OldPods those of the old side, StrayPods those that fit neither.
+	// UpdatedPods are the active pods of the new revision, OldPods the active pods of the old side, and StrayPods the active pods that belong to
+	// neither.
 	UpdatedPods, OldPods, StrayPods []*corev1.Pod
-	// desiredOld is how many pods of the old side are desired; all others are to be of the new revision.
+	// desiredOld is the desired number of pods of the old side. All other pods should have the new revision.
 	desiredOld int
-	// Frozen is the reason why no pod moves to another revision; empty if pods may move.
+	// Frozen is the reason why no pod moves to another revision. It is empty if pods may move.
 	Frozen string
-	// RolledBack tells that the new revision has failed, and all pods return to the old one.
+	// RolledBack is set if the new revision has failed, and all pods return to the old one.
 	RolledBack bool
-	// FailingPods are the pods of the new revision that have failed and not recovered. judged has the records of these pods, and of
-	// pods that have recovered recently.
+	// FailingPods are the pods of the new revision that have failed and not recovered. judged has the records of these pods, and of pods that have
+	// recovered recently.
 	FailingPods []*corev1.Pod
 	judged      map[types.UID]Judgement
-	// GonePods are the names of pods that had failed, are gone, and have no replacement. records are the records of all others.
+	// GonePods are the names of failed pods that are gone and have no replacement. records has the records of all other pods.
 	GonePods []string
 	records  map[types.UID]v1.FailingPod
-	// Unrecorded are the finished pods that count against the new revision, and stay until the status has a record of them.
+	// Unrecorded are the finished pods that count against the new revision and stay until the status has a record of them.
 	Unrecorded []health.Retry
 	// unreplaced is how many finished pods of the new revision have not been replaced.
 	unreplaced int
@@ -48,7 +49,7 @@ type State struct {
 	compared map[[2]*history.Revision]comparison
 }
 
-// Assess sorts the active pods by revision, judges the failing pods, and finds what stops the rollout.
+// Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout.
 func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Means, active, finished []*corev1.Pod, now time.Time) *State {
 	r := &State{Manager: manager, Revisions: revisions, Means: means, Now: now}
 	r.compared, r.judged, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}, map[types.UID]v1.FailingPod{}
@@ -73,16 +74,16 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.M
 	return r
 }
 
-// side is where an active pod belongs.
+// side is the side of a rollout that an active pod belongs to.
 type side int
 
 const (
 	// newSide: the pod has the new revision.
 	newSide side = iota
-	// oldSide: the pod has another revision, whichever. A partition, a pause and a halt leave it as it is.
+	// oldSide: the pod has any other revision. A partition, a pause and a halt leave it as it is.
 	oldSide
-	// neither: the pod has to move whatever the partition says, because it has its revision in name only, or is neither of the revision
-	// that has failed nor of the one to return to.
+	// neither: the pod has to move regardless of the partition. Either it has its revision in name only, or it has neither the failed revision nor
+	// the one to return to.
 	neither
 )
 
@@ -97,7 +98,7 @@ func (r *State) sideOf(pod *corev1.Pod) side {
 	}
 }
 
-// revisionAt is the revision that pods get which are made for a side, or move there.
+// revisionAt returns the revision of pods that are created for a side, or move to it.
 func (r *State) revisionAt(s side) *history.Revision {
 	if s == oldSide {
 		return r.Old
@@ -105,8 +106,8 @@ func (r *State) revisionAt(s side) *history.Revision {
 	return r.Revisions.Update
 }
 
-// wasRolledBack reports whether the new revision has failed and was rolled back. The status says so; where the status is lost, the mark of the
-// revision does.
+// wasRolledBack reports whether the new revision has failed and was rolled back. The status records that. If the status is lost, the mark of the
+// revision decides.
 func (r *State) wasRolledBack() bool {
 	if r.isGood() || r.Manager.OnFailure() == v1.ContinueOnFailure {
 		return false
@@ -122,8 +123,8 @@ func (r *State) isGood() bool {
 // isRolling reports whether the new revision is not the current one yet, and was not rolled back.
 func (r *State) isRolling() bool { return !r.RolledBack && !r.isGood() }
 
-// findOld finds the revision that pods of the old side are made from: what runs there, the newest that has not failed. If no such pod is
-// left to go by, and in a rollback, it is the current one. No pod returns from a revision that is good.
+// findOld finds the revision that pods of the old side are created from: the newest revision that runs there and has not failed. In a rollback, or
+// if no such pod is left, it is the current revision. It is nil if the new revision is good, because no pod returns from it.
 func (r *State) findOld(active []*corev1.Pod) *history.Revision {
 	switch {
 	case r.isGood():
@@ -144,19 +145,19 @@ func (r *State) findOld(active []*corev1.Pod) *history.Revision {
 	return cmp.Or(newest, r.Revisions.Current)
 }
 
-// mustReplace tells whether the pod has the new revision in name only: the kubelet cannot resize it on this node.
+// mustReplace reports whether the pod has the new revision in name only: the kubelet cannot resize it on this node.
 func (r *State) mustReplace(pod *corev1.Pod) bool {
 	return podstate.IsInfeasible(pod) && r.Manager.PodUpdatePolicy() == v1.InPlaceIfPossible
 }
 
-// IsHalted reports whether so many pods have failed that no further pod is to be updated. Without pods or a revision other than the new one, a
-// halt would protect nothing; where no pod is to be updated, there is nothing to halt.
+// IsHalted reports whether so many pods have failed that no further pod is updated. Without pods or a revision other than the new one, a halt would
+// protect nothing. If no pod is to be updated, there is nothing to halt.
 func (r *State) IsHalted() bool {
 	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.StrayPods) > 0) && r.failing() >= r.Manager.FailureThreshold() &&
 		r.Manager.OnFailure() != v1.ContinueOnFailure
 }
 
-// findFrozen is the reason why no pod moves to another revision; empty if pods may move.
+// findFrozen returns the reason why no pod moves to another revision, or empty if pods may move.
 func (r *State) findFrozen() string {
 	switch {
 	case r.Manager.Spec.Paused:
@@ -171,18 +172,18 @@ func (r *State) findFrozen() string {
 	case r.Obstacle != "":
 		return v1.ReasonNotInPlace
 	case r.IsOldProven():
-		return v1.ReasonRollingOut // the status names what to return to before the first pod leaves it
+		return v1.ReasonRollingOut // the status names the revision to return to before the first pod leaves it
 	default:
 		return ""
 	}
 }
 
-// revisionOf is the revision that a pod was created from or updated in place to; nil if it is lost.
+// revisionOf returns the revision that a pod was created from or updated in place to, or nil if it is lost.
 func (r *State) revisionOf(pod *corev1.Pod) *history.Revision {
 	return r.Revisions.WithHash(r.Revisions.HashOf(pod))
 }
 
-// decideDesiredOld decides how many pods of the old side are desired: no more than there are if none can be made.
+// decideDesiredOld returns the desired number of pods of the old side. If no pod can be created for it, the number is limited to the existing pods.
 func (r *State) decideDesiredOld() int {
 	if r.Old == nil {
 		return min(r.wantedOld(), len(r.OldPods))
@@ -190,7 +191,7 @@ func (r *State) decideDesiredOld() int {
 	return r.wantedOld()
 }
 
-// wantedOld is how many pods of the old side the strategy and what stops the rollout ask for.
+// wantedOld returns the number of pods of the old side that follows from the strategy and from what stops the rollout.
 func (r *State) wantedOld() int {
 	desired := r.Manager.DesiredReplicas()
 	switch {
@@ -205,7 +206,7 @@ func (r *State) wantedOld() int {
 		}
 		return desired
 	case r.Frozen != "":
-		// A lost pod is replaced by one of the same revision, as far as the status tells how many were updated.
+		// A lost pod is replaced by one of the same revision, as far as the status shows how many pods were updated.
 		updated := len(r.UpdatedPods) + r.unreplaced
 		if status := &r.Manager.Status; status.UpdateRevision == r.Revisions.Update.Name {
 			updated = max(updated, int(status.UpdatedReplicas))
@@ -216,8 +217,8 @@ func (r *State) wantedOld() int {
 	}
 }
 
-// IsUnstarted tells whether the PodManager was paused before it had all its pods, and has created none of those that it has. It creates
-// none then, so that pods can be handed over to it one after the other: it does not take those to come for missing.
+// IsUnstarted reports whether the PodManager was paused before it had all its pods, and has created none of its pods. In that state it creates no
+// pods, so that a user can hand over pods to it one by one. Pods that have not been handed over yet do not count as missing.
 func (r *State) IsUnstarted() bool {
 	status := &r.Manager.Status
 	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {
@@ -231,8 +232,8 @@ func (r *State) IsUnstarted() bool {
 	return len(active) < r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isOwn)
 }
 
-// DesiredUpdated is how many pods have the new revision once the rollout is complete: all but the partition. A partition holds back a
-// revision that has yet to prove itself: a good one, to which the user may have returned, all pods get.
+// DesiredUpdated returns how many pods have the new revision once the rollout is complete: all except the partition. A partition holds back only a
+// revision that is not proven yet. A good revision, to which the user may have returned, is for all pods.
 func (r *State) DesiredUpdated() int {
 	partition := r.Manager.Partition()
 	switch {
@@ -244,7 +245,7 @@ func (r *State) DesiredUpdated() int {
 	return r.Manager.DesiredReplicas() - partition
 }
 
-// Outdated is how many active pods have yet to move to another revision, whether or not the rollout is frozen.
+// Outdated returns how many active pods have yet to move to another revision, whether or not the rollout is frozen.
 func (r *State) Outdated() int {
 	dueOld := r.Manager.DesiredReplicas() - r.DesiredUpdated()
 	if r.RolledBack && r.Old != nil {
@@ -253,12 +254,12 @@ func (r *State) Outdated() int {
 	return len(r.StrayPods) + max(0, len(r.OldPods)-dueOld, dueOld-len(r.OldPods)-r.missing())
 }
 
-// missing is how many active pods there are fewer than desired.
+// missing returns how many active pods are missing.
 func (r *State) missing() int {
 	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.StrayPods))
 }
 
-// HasReturned tells whether the rollback has finished, or cannot go on.
+// HasReturned reports whether the rollback is complete or cannot continue.
 func (r *State) HasReturned() bool {
 	return r.Frozen != "" || r.Outdated() == 0 && r.missing() == 0
 }

@@ -15,24 +15,24 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// verdict is a condition before it has a type.
+// verdict is a condition without its type.
 type verdict struct {
 	status  metav1.ConditionStatus
 	reason  string
 	message string
 }
 
-// inputs are what the conditions depend on, besides the report and the counts.
+// inputs has what the conditions depend on, besides the report and the counts.
 type inputs struct {
 	active []*corev1.Pod
 	// rollout is nil while the PodManager is being deleted.
 	rollout  *rollout.State
 	progress rollout.Progress
-	// cause is why the new revision has failed, if this status is the first to say so.
+	// cause is why the new revision has failed, if this status is the first to report it.
 	cause string
 }
 
-// conditions are the conditions of the new status. A condition whose status does not change keeps its transition time.
+// conditions returns the conditions of the new status. A condition whose status does not change keeps its transition time.
 func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condition {
 	list := slices.Clone(r.Manager.Status.Conditions)
 	set := func(kind string, v verdict) {
@@ -66,7 +66,7 @@ func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condit
 	return list
 }
 
-// Broken is the status of a PodManager that the controller cannot handle. The counts stay as they are.
+// Broken returns the status of a PodManager that the controller cannot handle. The counts do not change.
 func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
 	status := *manager.Status.DeepCopy()
 	for kind, truth := range map[string]metav1.ConditionStatus{
@@ -81,8 +81,8 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 	return status
 }
 
-// stalling is the condition Stalled: why the controller cannot go on until somebody changes the spec, a quota or a policy. It has no
-// reason if the controller can go on, or has nothing left to do. While the plan acts on pods, only a refusal makes it stalled.
+// stalling returns the condition Stalled: why the controller cannot continue until a user changes the spec, a quota or a policy. The condition has
+// no reason if the controller can continue, or has nothing left to do. While the plan acts on pods, only a refusal sets it.
 func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
@@ -110,11 +110,11 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 	}
 }
 
-// stalledRecheck is how soon to sync again if the plan acts on pods and the PodManager may be stalled afterwards: the events of the
-// controller's own requests bring no sync.
+// stalledRecheck is the delay until the next sync if the plan acts on pods and the PodManager may be stalled afterwards. The events of the
+// controller's own requests do not start a sync.
 const stalledRecheck = time.Second
 
-// nextChange is when conditions may change without an event: after the plan has acted on pods, or when a terminating pod is overdue.
+// nextChange returns when conditions may change without an event: after the plan has acted on pods, or when a terminating pod becomes overdue.
 func (in inputs) nextChange(r Report) requeue.LookAgain {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
@@ -123,7 +123,7 @@ func (in inputs) nextChange(r Report) requeue.LookAgain {
 	return again
 }
 
-// availability is the condition Available: at least desired - maxUnavailable pods are available.
+// availability returns the condition Available, which is true if at least desired - maxUnavailable pods are available.
 func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
 	desired := manager.DesiredReplicas()
 	minAvailable := desired
@@ -137,7 +137,7 @@ func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
 }
 
-// progressing is the condition Progressing: what the controller is doing, or why it does nothing.
+// progressing returns the condition Progressing: what the controller is doing, or why it does nothing.
 func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
@@ -163,7 +163,7 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 	}
 }
 
-// misconfigured is the condition Misconfigured: the spec has a setting that cannot take effect. It has no reason if there is none.
+// misconfigured returns the condition Misconfigured, which is true if the spec has a setting that cannot take effect. Otherwise it has no reason.
 func misconfigured(manager *v1.PodManager) verdict {
 	maxFailed, maxUpdating := manager.FailureThreshold(), manager.DesiredReplicas()-manager.Partition()
 	if manager.Strategy() == v1.RollingUpdateStrategy {
@@ -181,7 +181,7 @@ func misconfigured(manager *v1.PodManager) verdict {
 		pods(maxFailed), pods(maxUpdating))}
 }
 
-// pods is a number of pods as text: 1 pod, 2 pods.
+// pods formats a number of pods: 1 pod, 2 pods.
 func pods(count int) string {
 	if count == 1 {
 		return "1 pod"

@@ -15,7 +15,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// What the conditions say in each state of a rollout. NEW and OLD stand for the names of the revisions.
+// The test checks the conditions in each state of a rollout. NEW and OLD stand for the names of the revisions.
 func TestRolloutConditions(t *testing.T) {
 	one, rollback, onDelete := Limits("0", "1"), OnFailure(v1.RollbackOnFailure), Strategy(v1.OnDeleteStrategy)
 	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
@@ -33,7 +33,7 @@ func TestRolloutConditions(t *testing.T) {
 		observed plan.Observed
 		ready    string
 		message  string
-		// the status and reason of the other conditions, "-" for a condition that must not exist.
+		// available, progressing and stalled are the status and reason of the other conditions, or "-" for a condition that must not exist.
 		available, progressing, stalled string
 	}{
 		"rolling out": {
@@ -254,7 +254,7 @@ func TestMisconfigured(t *testing.T) {
 	tests := map[string]struct {
 		manager *v1.PodManager
 		want    bool
-		other   string // another reason than that
+		other   string // a different reason
 	}{
 		"one canary, and a threshold of three":               {manager: Manager(10, Limits("3", "3"), Partition("90%"), MaxFailed("3")), want: true},
 		"a canary of three, and a threshold of three":        {manager: Manager(10, Limits("3", "3"), Partition("70%"), MaxFailed("3"))},
@@ -282,7 +282,7 @@ func TestMisconfigured(t *testing.T) {
 	}
 }
 
-// A pod whose node is lost may stay Ready for ever: neither the plan nor the status relies on it.
+// A pod whose node is lost may stay Ready forever: neither the plan nor the status relies on it.
 func TestPhaseUnknown(t *testing.T) {
 	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
 	status, _ := Of(Reported(Manager(2), Pod(0), Pod(1, lost)))
@@ -294,7 +294,7 @@ func TestPhaseUnknown(t *testing.T) {
 	}
 }
 
-// Without a rollout InPlaceOnly refuses nothing: a surplus pod is deleted.
+// Without a rollout, InPlaceOnly prevents nothing: a surplus pod is deleted.
 func TestUnknownRevisionInPlaceOnly(t *testing.T) {
 	stray := Labelled(v1.LabelRevision, "unknown")
 	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, stray, NotReady))

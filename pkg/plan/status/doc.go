@@ -1,8 +1,8 @@
-// Package status makes a PodManager's status: the counts, the conditions, and the transitions that become events.
+// Package status computes a PodManager's status: the counts, the conditions, and the transitions that become events.
 //
-// Start with status.go: Of turns a Report, which has what was decided and what came of it, into a PodManagerStatus. conditions.go has the
-// conditions, readiness.go the reason and the message of Ready, hints.go and overdue.go what is added to that message. transitions.go
-// compares two statuses for events, ending.go for the end of a rollout, which is counted. pace.go decides how long to put off a status write.
+// Start with status.go: Of turns a Report, which has the decisions and their outcome, into a PodManagerStatus. conditions.go has the conditions.
+// readiness.go has the reason and the message of Ready, and hints.go and overdue.go add to that message. transitions.go compares two statuses to
+// find events. ending.go does the same to find the end of a rollout, which is counted. pace.go decides how long to delay a status write.
 //
-// Nothing here decides about pods: package plan does.
+// Package plan decides about pods; nothing here does.
 package status

@@ -6,35 +6,34 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Result is how a rollout has ended, as in the label of the metrics.
+// Result is the outcome of a rollout, as in the label of the metrics.
 type Result string
 
 const (
-	// Completed: the revision has proved itself, and is the one to return to. The bake time is part of the rollout, because the failure
-	// policy may still roll it back.
+	// Completed: the revision is proven, and is the one to return to. The bake time is part of the rollout, because the failure policy may still
+	// roll it back.
 	Completed Result = "completed"
-	// Halted and Deadline: the rollout is Stalled, and somebody has to act.
+	// Halted and Deadline: the rollout is Stalled, and a user has to act.
 	Halted   Result = "halted"
 	Deadline Result = "deadline"
-	// RolledBack: the revision has failed, for whatever reason, and all pods return.
+	// RolledBack: the revision has failed for any reason, and all pods return to the old one.
 	RolledBack Result = "rolled_back"
 	// Superseded: the template was changed again before any of these.
 	Superseded Result = "superseded"
 )
 
-// Results are all results.
+// Results has all results.
 var Results = []Result{Completed, Halted, RolledBack, Deadline, Superseded}
 
 // End is the end of a rollout.
 type End struct {
-	Revision string // that was rolled out
+	Revision string // the revision that was rolled out
 	Result   Result
 	Started  time.Time
 }
 
-// EndBetween is the end of the rollout under way in old that status is the first to tell of; nil if there is none. The status remembers
-// what was counted: a rollout that has halted or missed its deadline is not counted again, however it goes on. The deletion of an object
-// ends no rollout.
+// EndBetween returns the end of the rollout in progress in old if status is the first to report it, or nil. The status records what was counted: a
+// rollout that has halted or missed its deadline is not counted again, however it continues. The deletion of an object does not end a rollout.
 func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 	record := old.Rollout
 	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.DeletionTimestamp != nil {
@@ -56,8 +55,8 @@ func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 	return end
 }
 
-// countEarly notes in a new status that a rollout is Stalled, and counts as such from now on. A paused rollout is not at its end, whatever
-// else it is.
+// countEarly records in a new status that a rollout is Stalled and counts as ended from now on. A paused rollout has not ended, whatever its other
+// state.
 func countEarly(manager *v1.PodManager, status *v1.PodManagerStatus, deadlineExceeded bool) {
 	record := status.Rollout
 	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.Spec.Paused {

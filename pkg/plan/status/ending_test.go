@@ -62,7 +62,7 @@ func TestEndBetween(t *testing.T) {
 	}
 }
 
-// A rollout that halts for good and recovers was counted as halted, and is not counted again when it completes.
+// A rollout that halts for good and recovers was counted as halted. It is not counted again when it completes.
 func TestHaltedIsCountedOnce(t *testing.T) {
 	s := Tell(t, Next(3, Limits("0", "1")), Pod(0, V2, Crashing), Pod(1), Pod(2))
 	last := s.O.Manager.Status.DeepCopy()
@@ -109,7 +109,7 @@ func TestDeadlineIsCounted(t *testing.T) {
 	}
 }
 
-// A paused rollout is not at its end: it is rolled back when it goes on.
+// A paused rollout has not ended: it is rolled back when it is resumed.
 func TestPausedIsNotCounted(t *testing.T) {
 	s := Tell(t, Next(3, Limits("0", "1"), Rollback, Paused), Pod(0, V2, Crashing), Pod(1), Pod(2))
 	old := s.O.Manager.Status
@@ -124,7 +124,7 @@ func TestPausedIsNotCounted(t *testing.T) {
 	}
 }
 
-// The first revision of an object is no rollout, also if it was paused before its first pod.
+// The first revision of an object is not a rollout, even if the object was paused before its first pod.
 func TestFirstRevisionIsNoRollout(t *testing.T) {
 	m := Manager(2, Paused)
 	o := Observe(m)

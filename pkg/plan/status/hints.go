@@ -15,14 +15,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// hints is what to add to the message of Ready.
+// hints returns what to add to the message of Ready.
 func hints(r Report, ready verdict, in inputs) string {
 	text := foreignHint(r.Plan.Foreign)
 	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}
 	text += overdueHint(r)
-	if ready.reason != v1.ReasonBackOff { // the message of BackOff says the same
+	if ready.reason != v1.ReasonBackOff { // the message of BackOff already includes it
 		text += disruptionHint(r, in.active)
 	}
 	if ready.reason == v1.ReasonRollingOut {
@@ -31,7 +31,7 @@ func hints(r Report, ready verdict, in inputs) string {
 	return text
 }
 
-// undrainedHint names pods that are updated in place while they serve.
+// undrainedHint names pods that are updated in place while they are in service.
 func undrainedHint(r *rollout.State) string {
 	why := map[string]string{}
 	for _, pod := range r.UpdatedPods {
@@ -55,7 +55,7 @@ func undrainedHint(r *rollout.State) string {
 	return fmt.Sprintf("; %s%s: updated without being drained, %s", names[0], more, why[names[0]])
 }
 
-// foreignHint names pods of somebody else that have a name which the controller had to skip.
+// foreignHint names pods of other owners whose names the controller had to skip.
 func foreignHint(names []string) string {
 	switch len(names) {
 	case 0:

@@ -12,16 +12,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// overdueAfter is how long after the end of its grace period a terminating pod should be gone.
+// overdueAfter is how long after the end of its grace period a terminating pod becomes overdue.
 const overdueAfter = 30 * time.Second
 
-// waitsForTermination tells whether terminating pods hold up the creation or deletion of others.
+// waitsForTermination reports whether terminating pods delay the creation or deletion of others.
 func waitsForTermination(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete
 }
 
-// overdue are the terminating pods that should be gone and hold up others, sorted by name; wait is how long it is until the next pod is
-// overdue.
+// overdue returns the terminating pods that should be gone and delay others, sorted by name. wait is the time until the next pod becomes overdue.
 func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
 	if !waitsForTermination(r.Manager) {
 		return nil, 0
@@ -40,13 +39,13 @@ func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
 	return stuck, wait
 }
 
-// isStuck reports whether pods are missing because others do not go.
+// isStuck reports whether pods are missing because terminating pods do not go away.
 func isStuck(r Report, counts v1.PodManagerStatus) bool {
 	stuck, _ := overdue(r)
 	return len(stuck) > 0 && int(counts.Replicas) < r.Manager.DesiredReplicas()
 }
 
-// untilOverdue is how long it is until the next pod is overdue; zero for never.
+// untilOverdue returns the time until the next pod becomes overdue; zero means never.
 func untilOverdue(r Report) time.Duration {
 	_, wait := overdue(r)
 	return wait

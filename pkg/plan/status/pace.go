@@ -10,18 +10,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// statusInterval is how often the status is written while only counts and messages change: 1000 pods that become ready one by one are not
-// worth 1000 writes. It is longer than most pods take to start, so that a new object often needs one status only.
+// statusInterval is how often the status is written while only counts and messages change: 1000 pods that become ready one by one are not worth
+// 1000 writes. It is longer than most pods take to start, so that a new object often needs only one status write.
 const statusInterval = 3 * time.Second
 
-// Pace keeps the status from being written too often.
+// Pace limits how often the status is written.
 type Pace struct {
 	// written is when the status was last written, or when the object was found to have none.
 	written time.Time
 }
 
-// Wait is how long to put off a status write; zero means to write now. What users wait for is not put off. A new object shows anyway
-// that the controller has not observed it yet: its first status waits until the object is Ready or Stalled, within statusInterval.
+// Wait returns how long to delay a status write; zero means to write now. Changes that users wait for are not delayed. A new object already shows
+// that the controller has not observed it yet, so its first status waits until the object is Ready or Stalled, but at most statusInterval.
 func (p *Pace) Wait(old, status *v1.PodManagerStatus, failure *requeue.Failure, now time.Time) time.Duration {
 	if isNew(old) && p.written.IsZero() {
 		p.written = now
@@ -33,13 +33,13 @@ func (p *Pace) Wait(old, status *v1.PodManagerStatus, failure *requeue.Failure, 
 	return statusInterval - since
 }
 
-// Wrote notes that the status was written.
+// Wrote records that the status was written.
 func (p *Pace) Wrote(now time.Time) { p.written = now }
 
 // isNew reports whether an object has no status yet.
 func isNew(old *v1.PodManagerStatus) bool { return old.ObservedGeneration < 1 }
 
-// isNews reports whether users wait for a change: it answers an edit of the spec, it says that something else is the matter, or all is done.
+// isNews reports whether users wait for the change: it responds to an edit of the spec, it reports a different problem, or everything is done.
 func isNews(old, status *v1.PodManagerStatus) bool {
 	isReady := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
 	switch {
@@ -52,7 +52,7 @@ func isNews(old, status *v1.PodManagerStatus) bool {
 	}
 	for _, condition := range status.Conditions {
 		before := meta.FindStatusCondition(old.Conditions, condition.Type)
-		// Available becoming True is not news by itself: Ready, which needs all pods, often follows at once.
+		// Available becoming True is not news: Ready, which needs all pods, often follows at once.
 		isPartial := condition.Type == v1.ConditionAvailable && condition.Status == metav1.ConditionTrue
 		if before == nil || before.Status != condition.Status && !isPartial || before.Reason != condition.Reason && condition.Type == v1.ConditionReady {
 			return true

@@ -66,7 +66,7 @@ func TestStatusPace(t *testing.T) {
 	}
 }
 
-// The wait of a new object begins when the controller first sees it, and is the same at each look.
+// The delay for a new object begins when the controller first sees it, and later syncs do not extend it.
 func TestFirstStatusComes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	old, status := &v1.PodManagerStatus{ObservedGeneration: -1}, &v1.PodManagerStatus{ObservedGeneration: 1}
@@ -78,7 +78,7 @@ func TestFirstStatusComes(t *testing.T) {
 	}
 }
 
-// A controller that has just started writes what the last one has left: the counts may be old.
+// A controller that has just started writes a changed status at once: the counts from the previous one may be old.
 func TestCountsAfterStart(t *testing.T) {
 	old, status := &v1.PodManagerStatus{ObservedGeneration: 1}, &v1.PodManagerStatus{ObservedGeneration: 1, ReadyReplicas: 1}
 	if got := new(Pace).Wait(old, status, nil, time.Now()); got != 0 {

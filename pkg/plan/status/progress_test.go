@@ -20,12 +20,12 @@ func TestDeadline(t *testing.T) {
 	fresh := Pod(3, V2, NotReady)
 	tests := map[string]struct {
 		observed plan.Observed
-		// most, ran and spent are the record: most available pods, how long the clock has run (negative if it stands still), and the
+		// most, ran and spent are the record: the highest number of available pods, how long the clock has run (negative if it is stopped), and the
 		// seconds spent before.
 		most  int32
 		ran   time.Duration
 		spent int32
-		// exceeded tells that the deadline has passed.
+		// exceeded is whether the deadline has passed.
 		exceeded bool
 		again    time.Duration
 	}{
@@ -150,19 +150,19 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// edited tells that somebody has changed the spec so many times since the status was written.
+// edited increases the generation as if the user had changed the spec this many times since the status was written.
 func edited(times int64) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Generation += times }
 }
 
-// The API server stores whole seconds: a status with fractions would differ from the stored one, and be written again.
+// The API server stores whole seconds. A status with fractions would differ from the stored one, and would be written again.
 func TestClockShowsWholeSeconds(t *testing.T) {
 	o := RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2, Crashing))
 	o.Now = Now.Add(700 * time.Millisecond)
 	o.Pods = append(o.Pods, Pod(3, V2, NotReady))
-	MaxFailed("2")(o.Manager) // or the clock would stand still
+	MaxFailed("2")(o.Manager) // otherwise the clock would stop
 	status, _ := Of(ReportOf(o))
-	want := Now.Add(time.Second) // rather too late than too early
+	want := Now.Add(time.Second) // too late is better than too early
 	if since, failing := status.Rollout.Since, status.Rollout.Failing[0].Since; !since.Time.Equal(want) || !failing.Time.Equal(want) {
 		t.Errorf("since %v, failing since %v; want %v", since, failing, want)
 	}
@@ -205,7 +205,7 @@ func TestFailedRevision(t *testing.T) {
 	rollback := OnFailure(v1.RollbackOnFailure)
 	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
 	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
-	forgotten := func(o *plan.Observed) { o.Revisions = o.Revisions[1:] } // the revision of the old pods
+	forgotten := func(o *plan.Observed) { o.Revisions = o.Revisions[1:] } // loses the revision of the old pods
 	tests := map[string]struct {
 		observed plan.Observed
 		want     bool
@@ -248,8 +248,8 @@ func TestFailedRevision(t *testing.T) {
 	}
 }
 
-// No pod is rolled back before the status has failedRevision: a controller that restarts half way would find no failing pod any more.
-// After that, the status is all that a controller needs.
+// No pod is rolled back before the status has failedRevision: a controller that restarts halfway would find no failing pod any more. After that,
+// the status is all that a controller needs.
 func TestRollbackIsWrittenDownFirst(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
@@ -261,7 +261,7 @@ func TestRollbackIsWrittenDownFirst(t *testing.T) {
 	if got := MovesOf(plan.Make(o)); got != "+3 old, -2" {
 		t.Errorf("once the status has failedRevision: %q", got)
 	}
-	// The failing pod, which showed the failure, is gone.
+	// The failing pod is gone.
 	o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}
 	if status, _ = Of(ReportOf(o)); status.FailedRevision != m.Status.UpdateRevision || MovesOf(plan.Make(o)) != "" {
 		t.Errorf("after the rollback: failed %q, plans %q", status.FailedRevision, MovesOf(plan.Make(o)))

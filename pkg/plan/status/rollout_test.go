@@ -24,7 +24,7 @@ func TestRevisionsInStatus(t *testing.T) {
 	noCurrent := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
 	tests := map[string]struct {
 		observed plan.Observed
-		// good tells that the new revision becomes the current one, oldGood that the old one does.
+		// good is whether the new revision becomes the current one, oldGood whether the old one does.
 		good, oldGood    bool
 		updated, current int32
 	}{
@@ -98,7 +98,7 @@ func TestRevisionsInStatus(t *testing.T) {
 	}
 }
 
-// The cause of a rollback stays in the message for as long as the revision is rolled back, although the failing pods are gone.
+// The cause of a rollback stays in the message as long as the revision is rolled back, although the failing pods are gone.
 func TestRollbackKeepsItsCause(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
@@ -119,7 +119,7 @@ func TestRollbackKeepsItsCause(t *testing.T) {
 	}
 }
 
-// Putting the old template back clears the rollback.
+// Restoring the old template clears the rollback.
 func TestRollbackEndsWithTheOldTemplate(t *testing.T) {
 	m := Manager(3, OnFailure(v1.RollbackOnFailure), FailedBefore)
 	status, _ := Of(ReportOf(Observe(m, Pods3()...)))

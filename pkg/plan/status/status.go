@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// maxPodNames bounds status.podNames, so that the status of a huge PodManager stays small.
+// maxPodNames limits the length of status.podNames, so that the status of a huge PodManager stays small.
 const maxPodNames = 100
 
 // Report is the outcome of carrying out a plan.
@@ -26,32 +26,31 @@ type Report struct {
 	Manager *v1.PodManager
 	// Plan is what was decided.
 	Plan Decided
-	// Pods are the pods whose controller is Manager, including the changes of this sync. Changed tells that they differ from the pods
-	// that the plan was made for.
+	// Pods are the pods whose controller is Manager, including the changes of this sync. Changed is set if they differ from the pods that the plan
+	// was made for.
 	Pods    []*corev1.Pod
 	Changed bool
-	// Failure is why the plan was not carried out in full.
+	// Failure is why the plan was not carried out completely.
 	Failure *requeue.Failure
 	Now     time.Time
 }
 
-// Decided is what the status tells about a plan.
+// Decided is what the status reports about a plan.
 type Decided struct {
 	// Revisions are the revisions that the plan is about.
 	Revisions history.Revisions
-	// Assessed is the rollout state that the plan is based on, Means what the controller can do.
+	// Assessed is the rollout state that the plan is based on, and Means is what the controller can do.
 	Assessed *rollout.State
 	Means    inplace.Means
-	// ActsOnPods tells whether the plan creates, updates or deletes active pods.
+	// ActsOnPods is whether the plan creates, updates or deletes active pods.
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
-	// Foreign are the names that the plan skips because pods of somebody else have them.
+	// Foreign are the names that the plan skips because pods of other owners have them.
 	Foreign []string
 }
 
-// Of is the new status of the PodManager, and when it will change without an event because pods become available by staying ready, or a
-// deadline passes.
+// Of returns the new status of the PodManager, and when it will change without an event, because ready pods become available or a deadline passes.
 func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	kept, _ := podstate.KeepOrRelease(r.Manager, r.Pods)
 	active, finished, _ := podstate.Split(kept)
@@ -117,7 +116,7 @@ func statusOfRollout(
 	status.UpdatedReplicas = int32(len(state.UpdatedPods))
 	in := inputs{active: active, rollout: state, progress: rollout.TrackProgress(state, available)}
 	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
-		// The revision fails with this status: the conditions describe the rollback.
+		// The revision fails with this status, so the conditions describe the rollback.
 		in.cause = "its pods did not become available in time"
 		if in.progress.Condemned {
 			in.cause = failure(state)
@@ -137,7 +136,7 @@ func statusOfRollout(
 	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
 }
 
-// nameGood sets currentRevision once a revision has proved itself, and returns when the next one may have.
+// nameGood sets currentRevision once a revision is proven, and returns when the next one may be.
 func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
 	wait, started := r.UntilProven()
 	if started && wait == 0 && r.Revisions.Update.IsStored() {
@@ -149,18 +148,18 @@ func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
 	return requeue.After(r.Now, wait, requeue.AgainProven)
 }
 
-// Differs tells whether a status is worth writing.
+// Differs reports whether a status is worth writing.
 func Differs(old, status *v1.PodManagerStatus) bool {
 	return !equality.Semantic.DeepEqual(old, status)
 }
 
-// RemembersTheSame tells whether two statuses agree in the fields that later plans are based on.
+// RemembersTheSame reports whether two statuses agree in the fields that later plans are based on.
 func RemembersTheSame(a, b *v1.PodManagerStatus) bool {
 	return a.CurrentRevision == b.CurrentRevision && a.FailedRevision == b.FailedRevision && a.CollisionCount == b.CollisionCount &&
 		equality.Semantic.DeepEqual(a.Rollout, b.Rollout)
 }
 
-// images are the images of the template's containers, for kubectl get.
+// images returns the images of the template's containers, for kubectl get.
 func images(template *corev1.PodTemplateSpec) string {
 	names := make([]string, 0, len(template.Spec.Containers))
 	for i := range template.Spec.Containers {
@@ -178,7 +177,7 @@ func podNames(pods []*corev1.Pod) []string {
 	return names[:min(len(names), maxPodNames)]
 }
 
-// IsUnfinished is a quick test whether a PodManager may need work: its status is outdated or not Ready, or its number of pods is not the
+// IsUnfinished is a quick check whether a PodManager may need work: its status is outdated or not Ready, or its number of pods differs from the
 // desired one.
 func IsUnfinished(manager *v1.PodManager, pods []*corev1.Pod) bool {
 	status := &manager.Status

@@ -22,11 +22,12 @@ func TestStatus(t *testing.T) {
 
 	tests := map[string]struct {
 		report Report
-		// counts are replicas, updated, ready, available and terminating.
+		// counts has the replicas: all, updated, ready, available and terminating.
 		counts  [5]int32
 		ready   string
 		message string
-		// the status and reason of the other conditions, "-" for a condition that must not exist.
+		// available, progressing, stalled and failure are the status and reason of the other conditions, or "-" for a condition that must not
+		// exist.
 		available, progressing, stalled, failure string
 		again                                    time.Duration
 	}{

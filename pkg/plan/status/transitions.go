@@ -13,13 +13,13 @@ import (
 
 // Transition is a step of a rollout that becomes an event.
 type Transition struct {
-	// Type and Reason are those of the event.
+	// Type and Reason are the type and the reason of the event.
 	Type    string
 	Reason  string
 	Message string
 }
 
-// Transitions are the steps between two statuses. The controller emits them once the new status is written, so that each event is emitted
+// Transitions returns the steps between two statuses. The controller emits them once the new status is written, so that each event is emitted only
 // once, however often the controller restarts.
 func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Transition {
 	var steps []Transition
@@ -27,7 +27,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
 	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
-	// The first revision needs no event: the events about created pods tell the same.
+	// The first revision needs no event, because the events about created pods already show it.
 	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
 		cause := ""
 		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
@@ -63,15 +63,15 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	return steps
 }
 
-// isDeadlineExceeded tells whether a rollout has used up progressDeadlineSeconds. It reads the record and not the condition Stalled,
-// which comes and goes while the controller acts on pods: the event is emitted once.
+// isDeadlineExceeded reports whether a rollout has used up progressDeadlineSeconds. It reads the record instead of the condition Stalled, which
+// comes and goes while the controller acts on pods, so that the event is emitted only once.
 func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
 	rollout := status.Rollout
 	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
 }
 
-// isCompleted reports whether a rollout has just completed: all pods are updated and available, or enough of them have made the revision the
-// one to return to. The first rollout of a new object needs no event.
+// isCompleted reports whether a rollout has just completed: all pods are updated and available, or enough of them have made the revision the one to
+// return to. The first rollout of a new object needs no event.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
 	isDone := func(s *v1.PodManagerStatus) bool {
 		reason := reasonOf(s, v1.ConditionReady)
@@ -84,7 +84,7 @@ func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool 
 	return isDone(status) && !isDone(old) && old.Rollout != nil
 }
 
-// ReadyReason is the reason of Ready, which tells the most in one word; empty if there is none yet.
+// ReadyReason returns the reason of Ready, which is the best one-word summary of the status. It is empty if there is none yet.
 func ReadyReason(status *v1.PodManagerStatus) string { return reasonOf(status, v1.ConditionReady) }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

@@ -11,7 +11,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// at is a status with these revisions and the reason of Ready; its message is "why".
+// at returns a status with these revisions and this reason of Ready. Its message is "why".
 func at(update, current, ready string, change ...func(*v1.PodManagerStatus)) *v1.PodManagerStatus {
 	status := &v1.PodManagerStatus{
 		UpdateRevision: update, CurrentRevision: current, Image: "v2", AvailableReplicas: 3,

@@ -9,27 +9,27 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// FieldManager is how the plugin calls itself in managedFields.
+// FieldManager is the plugin's name in managedFields.
 const FieldManager = "kubectl-podmanager"
 
-// Change is what a verb writes. It has no operations if everything is as it should be already.
+// Change is what a verb writes. It has no operations if there is nothing to change.
 type Change struct {
-	// Said is what was changed, in the past tense, as it follows the name: "web restarted".
+	// Said describes the change in the past tense. It follows the name: "web restarted".
 	Said string
 	ops  []operation
 }
 
-// operation is one step of a JSON patch.
+// operation is one operation of a JSON patch.
 type operation struct {
 	Op    string `json:"op"`
 	Path  string `json:"path"`
 	Value any    `json:"value,omitempty"`
 }
 
-// IsEmpty tells whether there is nothing to write.
+// IsEmpty reports whether there is nothing to write.
 func (c Change) IsEmpty() bool { return len(c.ops) == 0 }
 
-// Fields are the fields that it writes, such as "spec.image".
+// Fields returns the spec fields that the change writes, such as "spec.image".
 func (c Change) Fields() []string {
 	var fields []string
 	for _, op := range c.ops {
@@ -41,8 +41,8 @@ func (c Change) Fields() []string {
 	return fields
 }
 
-// Patch is the JSON patch for the PodManager that the change was made for. The generation changes with the spec only, so that a status
-// that is written meanwhile does not matter.
+// Patch returns the JSON patch for the PodManager that the change was made for. The patch tests the generation, which changes only with the spec,
+// so a status write in the meantime does not matter.
 func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
 	tests := []operation{
 		{Op: "test", Path: "/metadata/uid", Value: manager.UID},
@@ -51,7 +51,7 @@ func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
 	return json.Marshal(slices.Concat(tests, c.ops))
 }
 
-// set makes a field this value, whether or not it was there; its parent has to be there.
+// set sets a field, whether or not it exists. Its parent must exist.
 func (c *Change) set(value any, path ...string) {
 	c.ops = append(c.ops, operation{Op: "add", Path: pointer(path), Value: value})
 }
@@ -60,7 +60,7 @@ func (c *Change) remove(path ...string) {
 	c.ops = append(c.ops, operation{Op: "remove", Path: pointer(path)})
 }
 
-// pointer is a JSON pointer.
+// pointer returns a JSON pointer.
 func pointer(path []string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	text := ""
@@ -70,7 +70,7 @@ func pointer(path []string) string {
 	return text
 }
 
-// setCause sets the change cause of the revision that comes of the change; an empty one is removed.
+// setCause sets the change cause of the revision that results from the change. If cause is empty, it removes the old one.
 func (c *Change) setCause(manager *v1.PodManager, cause string) {
 	present, found := manager.Annotations[v1.AnnotationChangeCause]
 	switch {
@@ -84,7 +84,7 @@ func (c *Change) setCause(manager *v1.PodManager, cause string) {
 	}
 }
 
-// Because gives the revision that comes of a change its cause, if there is one to give.
+// Because returns the change with a change cause for the resulting revision. If cause is empty, the change stays as it is.
 func (c Change) Because(manager *v1.PodManager, cause string) Change {
 	if cause != "" && !c.IsEmpty() {
 		c.ops = slices.Clone(c.ops)

@@ -1,7 +1,7 @@
-// Package change is what the verbs that write do: each turns a PodManager into a patch, and a sentence that says what was changed.
+// Package change implements the verbs that write: each turns a PodManager into a patch and a sentence that describes the change.
 //
-// Start with change.go. verbs.go has restart, pause, resume, retry and promote, image.go set image, undo.go undo. owners.go warns when a tool
-// such as Flux owns a field and would put it back.
+// Start with change.go. verbs.go has restart, pause, resume, retry and promote, image.go has set image, and undo.go has undo. owners.go warns if
+// a tool such as Flux owns a field and would revert the change.
 //
-// A patch names the fields that it changes and no others, and is refused if somebody has changed the spec since it was read.
+// A patch names only the fields that it changes. It is refused if another client has changed the spec since it was read.
 package change

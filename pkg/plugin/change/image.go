@@ -13,10 +13,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// everyContainer, in the place of a container's name, means all of them, as in kubectl set image.
+// everyContainer, instead of a container's name, means all containers, as in kubectl set image.
 const everyContainer = "*"
 
-// ParseImages reads CONTAINER=IMAGE.
+// ParseImages parses CONTAINER=IMAGE arguments.
 func ParseImages(arguments []string) (map[string]string, error) {
 	images := map[string]string{}
 	for _, argument := range arguments {
@@ -29,8 +29,8 @@ func ParseImages(arguments []string) (map[string]string, error) {
 	return images, nil
 }
 
-// SetImage changes images of containers and init containers. The change cause is that of the new revision: without one, that of the old
-// revision goes, because it would be a wrong one.
+// SetImage changes the images of containers and init containers. cause is the change cause of the new revision. If it is empty, the change cause
+// of the old revision is removed, because it would be wrong for the new one.
 func SetImage(images map[string]string, cause string) func(*v1.PodManager, time.Time) (Change, error) {
 	return func(manager *v1.PodManager, _ time.Time) (Change, error) {
 		var c Change
@@ -75,7 +75,7 @@ func visitAll(containers []corev1.Container, field string, visit func(name, befo
 	}
 }
 
-// ContainersOf are the names of a PodManager's containers.
+// ContainersOf returns the names of a PodManager's containers.
 func ContainersOf(manager *v1.PodManager) []string {
 	if manager.Spec.Template == nil {
 		return []string{v1.ShorthandContainer}

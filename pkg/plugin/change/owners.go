@@ -11,9 +11,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// tool is one that keeps applying what is written elsewhere.
+// tool is a tool that keeps applying manifests from elsewhere.
 type tool struct {
-	// managers are the names that it writes under.
+	// managers are its field managers.
 	managers []string
 	name     string
 	advice   string
@@ -25,7 +25,7 @@ var tools = []tool{
 	{[]string{"helm"}, "Helm", "change the chart's values, too, or the next helm upgrade"},
 }
 
-// Warnings names the tools that own a field which the change writes, and would put it back.
+// Warnings returns a warning for each tool that owns a field which the change writes, and that would revert the change.
 func (c Change) Warnings(manager *v1.PodManager) []string {
 	var warnings []string
 	for _, tool := range tools {
@@ -45,17 +45,17 @@ func (c Change) Warnings(manager *v1.PodManager) []string {
 	return warnings
 }
 
-// firstOwned is the first field of the change that an entry of managedFields owns, or has a part of; empty if there is none.
+// firstOwned returns the first field of the change that an entry of managedFields owns at least in part. It is empty if there is none.
 func (c Change) firstOwned(entry metav1.ManagedFieldsEntry) string {
 	if entry.FieldsV1 == nil || entry.Subresource == "status" {
 		return ""
 	}
 	owned := fieldpath.NewSet()
 	if owned.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
-		return "" // written by a server that we do not understand: no warning rather than a wrong one
+		return "" // an unknown format: no warning is better than a wrong one
 	}
 	for _, field := range c.Fields() {
-		// Lists are atomic or have keys in managedFields, and places in a patch: what is above the first place decides.
+		// In managedFields, lists are atomic or keyed. In a patch, they are indexed. So only the path above the first index can be compared.
 		top := topOf(field)
 		found := false
 		owned.Iterate(func(path fieldpath.Path) {
@@ -69,7 +69,7 @@ func (c Change) firstOwned(entry metav1.ManagedFieldsEntry) string {
 	return ""
 }
 
-// topOf is the part of a field's path above the first place in a list.
+// topOf returns the part of a field's path above the first list index.
 func topOf(field string) string {
 	parts := strings.Split(field, ".")
 	for i, part := range parts {

@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// Undo writes the template of an old revision into the spec. The spec keeps its form, image or template, if that form can say it. The
-// revision keeps the change cause that it has.
+// Undo writes the template of an old revision into the spec. The spec keeps its form, image or template, if that form can express the template.
+// The revision keeps its change cause.
 func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
 	if equality.Semantic.DeepEqual(history.Template(&manager.Spec), to.Template) {
 		return nothing("has the template of %s already", to.Title())
@@ -47,7 +47,7 @@ func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
 	return c, nil
 }
 
-// specOf is the spec with another template. restartAt is part of the template in a revision, and a field of its own in a spec.
+// specOf returns the spec with another template. restartAt is part of the template in a revision, but a separate field in a spec.
 func specOf(manager *v1.PodManager, template *corev1.PodTemplateSpec) *v1.PodManagerSpec {
 	spec := manager.Spec.DeepCopy()
 	spec.RestartAt, spec.Image, spec.Template = nil, "", template.DeepCopy()

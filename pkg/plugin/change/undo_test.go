@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// applied is what the API server makes of a change.
+// applied returns the PodManager after the API server has applied a change.
 func applied(t *testing.T, m *v1.PodManager, c Change) *v1.PodManager {
 	t.Helper()
 	before, err := json.Marshal(m)
@@ -42,7 +42,8 @@ func applied(t *testing.T, m *v1.PodManager, c Change) *v1.PodManager {
 	return result
 }
 
-// After undo the spec asks for the very template of the revision, in whatever form, and all else is as it was. Undone again, it is back.
+// After undo, the spec produces the exact template of the revision, in either form, and nothing else has changed. A second undo reverts the
+// first.
 func TestUndo(t *testing.T) {
 	restarted := func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} }
 	marked := func(m *v1.PodManager) {
@@ -102,7 +103,7 @@ func TestUndo(t *testing.T) {
 
 func revisionOf(m *v1.PodManager) snapshot.Revision {
 	template := &corev1.PodTemplateSpec{}
-	if err := json.Unmarshal(history.Encode(history.Template(&m.Spec)), template); err != nil { // as the ControllerRevision has it
+	if err := json.Unmarshal(history.Encode(history.Template(&m.Spec)), template); err != nil { // as a ControllerRevision stores it
 		panic(err)
 	}
 	return snapshot.Revision{Number: 4, Template: template, Cause: m.Annotations[v1.AnnotationChangeCause]}

@@ -1,5 +1,6 @@
-// Package check judges whether PodManagers can work in a cluster: the CRD, the controller, the user's rights, and what the API server offers.
+// Package check checks whether PodManagers can work in a cluster: the CRD, the controller, the user's permissions, and the features of the API
+// server.
 //
-// Start with check.go: Judge turns facts, which package cluster has read, into findings with advice. shards.go judges who holds which shard,
-// policy.go whether users can gain rights.
+// Start with check.go: Judge turns the facts that package cluster has read into findings with advice. shards.go checks which replica holds which
+// shard. policy.go checks whether users can gain permissions.
 package check

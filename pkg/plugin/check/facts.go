@@ -10,41 +10,42 @@ import (
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
-// Facts are what was read of a cluster.
+// Facts are the facts that were read from a cluster.
 type Facts struct {
-	// Server is the address and the version of the API server.
+	// Server and ServerVersion are the address and the version of the API server.
 	Server, ServerVersion string
-	// Resources are the names under which PodManagers are served, such as podmanagers/scale; none if the CRD is missing.
+	// Resources are the resources of PodManagers that are served, such as podmanagers/scale. There are none if the CRD is missing.
 	Resources []string
-	// Unknown are fields of this version's API that the CRD in the cluster does not have; SchemaError is why they are not known.
+	// Unknown lists fields of this version's API that the CRD in the cluster does not have. SchemaError is why they could not be determined.
 	Unknown     []string
 	SchemaError error
 
-	// Namespace is that of the controller. Lease is its Lease; nil if there is none, or if LeaseError tells why it could not be read.
+	// Namespace is the namespace of the controller. Lease is its Lease. It is nil if there is none, or if it could not be read because of
+	// LeaseError.
 	Namespace  string
 	Lease      *coordinationv1.Lease
 	LeaseError error
-	// ShardLeases are the Leases of the shards and replicas, if replicas share the work; ShardsError is why they could not be read.
+	// ShardLeases are the Leases of the shards and replicas if replicas share the work. ShardsError is why they could not be read.
 	ShardLeases []coordinationv1.Lease
 	ShardsError error
-	// Controllers are the Deployments of the controller; ControllersError is why they could not be read.
+	// Controllers are the Deployments of the controller. ControllersError is why they could not be read.
 	Controllers      []Controller
 	ControllersError error
 
-	// Rules are those of artifacts/policy.yaml that keep users from gaining rights; RulesError is why they could not be read.
+	// Rules are the rules of artifacts/policy.yaml that keep users from gaining permissions. RulesError is why they could not be read.
 	Rules      []policy.Rule
 	RulesError error
 
-	// Rights are what the verbs need.
+	// Rights are the permissions that the verbs need.
 	Rights []Right
-	// Resizes tells whether the API server has pods/resize.
+	// Resizes reports whether the API server has pods/resize.
 	Resizes bool
-	// Manager is the object in question; nil if none was named.
+	// Manager is the PodManager to check. It is nil if the user named none.
 	Manager *v1.PodManager
 	Now     time.Time
 }
 
-// ShardCount is how many shards the replicas share, as the holder of the Lease tells; 0 if there is a single leader.
+// ShardCount returns the number of shards that the replicas share, taken from the holder of the Lease. It is 0 if there is a single leader.
 func (f *Facts) ShardCount() int {
 	count := 0
 	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil {
@@ -63,17 +64,17 @@ type Controller struct {
 	Available int32
 }
 
-// Right is something that verbs need, and whether the user may do it.
+// Right is a permission that verbs need, and whether the user has it.
 type Right struct {
 	Verb, Group, Resource, Subresource string
-	// For are the verbs of the plugin that need it, and Role is the built-in role that has it.
+	// For lists the plugin's verbs that need the permission. Role is the built-in role that has it.
 	For, Role string
 
 	Allowed bool
 	Err     error
 }
 
-// Rights are what the verbs of the plugin need.
+// Rights returns the permissions that the plugin's verbs need.
 func Rights() []Right {
 	const ours = v1.GroupName
 	return []Right{
@@ -86,12 +87,12 @@ func Rights() []Right {
 		{Verb: "get", Group: "apps", Resource: "deployments", For: "convert", Role: "view"},
 		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
 		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
-		// Where artifacts/policy.yaml is installed.
+		// Needed only if artifacts/policy.yaml is installed.
 		{Verb: "create", Resource: "pods", For: "creating PodManagers, undo, restart, retry, set image", Role: "edit"},
 	}
 }
 
-// String is the right as RBAC writes it.
+// String returns the permission in RBAC terms.
 func (r Right) String() string {
 	resource := r.Resource
 	if r.Subresource != "" {

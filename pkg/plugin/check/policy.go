@@ -2,8 +2,8 @@ package check
 
 import "github.com/mycompany/podmanager/pkg/policy"
 
-// judgePolicy reports whether users can gain rights through PodManagers. That is no failure: all works without the policy, and where users
-// trust each other it may be left out. Most users may not read policies.
+// judgePolicy checks whether users can gain permissions through PodManagers. It never reports a failure: everything works without the policy, and
+// a cluster whose users trust each other may not need it. Most users may not read policies.
 func judgePolicy(f Facts) Finding {
 	finding := Finding{Check: "Policy", Result: OK, Says: "only those who may create pods can have PodManagers create them"}
 	if f.RulesError != nil {

@@ -44,7 +44,7 @@ func TestParseNames(t *testing.T) {
 	}
 }
 
-// Every error says what to do.
+// Every error tells the user what to do.
 func TestAdvise(t *testing.T) {
 	resource := schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}
 	invalid := func(message string) error {
@@ -86,7 +86,7 @@ func TestOwnedBy(t *testing.T) {
 	}
 }
 
-// The rules are found by their label, whatever the chart has called them; a user who may not read them gets the API server's words.
+// The rules are found by their label, whatever name the chart gave them. A user who may not read them gets the API server's error.
 func TestRules(t *testing.T) {
 	meta := func(name string, labels map[string]string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Name: name, Labels: labels}
@@ -113,7 +113,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// A Deployment that only serves webhooks is no controller; one without the label of a component may be one.
+// A Deployment that only serves webhooks is not a controller. A Deployment without a component label may be one.
 func TestControllers(t *testing.T) {
 	deployment := func(name string, labels map[string]string) *appsv1.Deployment {
 		return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: labels}}

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// Requests in a second, and at once, as kubectl has them.
+// Rate limits of the client, the same as in kubectl.
 const (
 	qps   = 50
 	burst = 300
@@ -38,15 +38,15 @@ type Cluster struct {
 	Managers  versioned.Interface
 	Kube      kubernetes.Interface
 	Discovery discovery.DiscoveryInterface
-	// Server is the address of the API server, Namespace the one that the user works in.
+	// Server is the address of the API server. Namespace is the namespace that the user works in.
 	Server, Namespace string
-	// Command is how the user calls the plugin, for advice.
+	// Command is how the user invokes the plugin. It appears in advice.
 	Command string
 
 	config *rest.Config
 }
 
-// Connect makes the clients. It sends nothing yet.
+// Connect creates the clients. It does not send a request.
 func (f *Flags) Connect(userAgent, command string) (*Cluster, error) {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, f.overrides)
 	config, err := loaded.ClientConfig()

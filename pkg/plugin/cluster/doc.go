@@ -1,9 +1,9 @@
-// Package cluster is where kubectl podmanager talks to the API server.
+// Package cluster contains all communication of kubectl podmanager with the API server.
 //
-// connect.go makes the clients from the flags that kubectl has. read.go finds out which PodManagers a user means, and reads them with their
-// pods and revisions, as far as the user may. watch.go keeps them up to date, and connects again when the connection drops. write.go writes
-// changes, dryrun.go tries what kubectl apply would do. facts.go reads what check and why ask for, workloads.go objects of the kinds that
-// convert knows, migrate.go has objects stored anew. errors.go turns errors into advice.
+// connect.go creates the clients from kubectl's flags. read.go parses which PodManagers a user means, and reads them with their pods and
+// revisions, as far as the user may. watch.go keeps them up to date and reconnects if the connection drops. write.go writes changes, and
+// dryrun.go tries what kubectl apply would do. facts.go reads what check and why need, and workloads.go reads the kinds that convert supports.
+// logs.go copies logs. migrate.go rewrites stored objects. errors.go turns errors into advice.
 //
-// No request is made that a verb does not need: there is no discovery, but for check and convert.
+// A verb sends only the requests that it needs: only check and convert use discovery.
 package cluster

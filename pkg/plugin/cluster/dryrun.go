@@ -15,8 +15,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/manifest"
 )
 
-// TryApply is a PodManager as it would be after kubectl apply: the API server checks and completes it, and keeps nothing. live is nil if
-// there is none yet. A user who may not patch PodManagers gets what the file alone tells, and a warning.
+// TryApply returns a PodManager as it would be after kubectl apply: the API server validates and defaults it, but does not persist it. live is
+// nil if the PodManager does not exist yet. If the user may not patch PodManagers, the result is based on the file alone, with a warning.
 func (c *Cluster) TryApply(ctx context.Context, live *v1.PodManager, file manifest.Manifest) (wanted *v1.PodManager, warning string, err error) {
 	namespace := file.Manager.Namespace
 	wanted, err = c.tryPatch(ctx, live, file)
@@ -32,14 +32,14 @@ func (c *Cluster) TryApply(ctx context.Context, live *v1.PodManager, file manife
 		return wanted, warning, err
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
 		return nil, "", fmt.Errorf("kubectl apply would fail: %w", err)
-	case apierrors.IsNotFound(err): // a namespace that is missing, or the CRD
+	case apierrors.IsNotFound(err): // the namespace or the CRD is missing
 		return nil, "", err
 	default:
 		return nil, "", c.Advise(err, namespace)
 	}
 }
 
-// mayPatch tells a missing right from a refusal by an admission policy, which kubectl apply would meet as well.
+// mayPatch reports whether the user may patch PodManagers. If so, a refusal comes from an admission policy, and kubectl apply would fail as well.
 func (c *Cluster) mayPatch(ctx context.Context, live *v1.PodManager, namespace string) bool {
 	verbs := []string{"patch"}
 	if live == nil {
@@ -54,7 +54,7 @@ func (c *Cluster) mayPatch(ctx context.Context, live *v1.PodManager, namespace s
 	return true
 }
 
-// tryPatch sends what kubectl apply would send, for a dry run: a merge patch where kubectl has merged on its side before, and else the file.
+// tryPatch sends what kubectl apply would send, as a dry run: a merge patch if kubectl last applied on the client side, and otherwise the file.
 func (c *Cluster) tryPatch(ctx context.Context, live *v1.PodManager, file manifest.Manifest) (*v1.PodManager, error) {
 	client := c.Managers.AppsV1().PodManagers(file.Manager.Namespace)
 	options := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: "kubectl", FieldValidation: metav1.FieldValidationStrict}

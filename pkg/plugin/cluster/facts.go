@@ -30,7 +30,7 @@ import (
 // leaseName is the default of the controller's -leader-elect-resource-name.
 const leaseName = "podmanager-controller"
 
-// Facts reads what check judges, all at the same time.
+// Facts reads the facts that check needs, in parallel.
 func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, controllerNamespace string) (check.Facts, error) {
 	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), Manager: manager, Now: time.Now()}
 	version, err := c.Discovery.ServerVersion()
@@ -60,7 +60,7 @@ func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, 
 	return f, nil
 }
 
-// resources are the names that a group serves; none if it is not there.
+// resources returns the names of the resources that a group version serves. There are none if it does not exist.
 func (c *Cluster) resources(group string) []string {
 	list, err := c.Discovery.ServerResourcesForGroupVersion(group)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Cluster) resources(group string) []string {
 	return names
 }
 
-// shardLeases are the Leases of shards and replicas.
+// shardLeases returns the Leases of shards and replicas.
 func (c *Cluster) shardLeases(ctx context.Context, namespace string) ([]coordinationv1.Lease, error) {
 	list, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Cluster) shardLeases(ctx context.Context, namespace string) ([]coordina
 	return slices.DeleteFunc(list.Items, func(lease coordinationv1.Lease) bool { return !strings.HasPrefix(lease.Name, leaseName+"-") }), nil
 }
 
-// controllerLabels selects the Deployments of controllers. One of webhooks alone serves no PodManager.
+// controllerLabels selects the Deployments of controllers. A Deployment that only serves webhooks does not handle PodManagers.
 const controllerLabels = "app.kubernetes.io/name=podmanager,app.kubernetes.io/component!=webhook"
 
 func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Controller, error) {
@@ -101,7 +101,7 @@ func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Co
 	return controllers, nil
 }
 
-// rules are those of artifacts/policy.yaml, under any name that the chart may have given them.
+// rules returns the rules of artifacts/policy.yaml, whatever name the chart gave them.
 func (c *Cluster) rules(ctx context.Context) ([]policy.Rule, error) {
 	client, options := c.Kube.AdmissionregistrationV1(), metav1.ListOptions{LabelSelector: policy.Label}
 	policies, err := client.ValidatingAdmissionPolicies().List(ctx, options)
@@ -126,7 +126,7 @@ func (c *Cluster) review(ctx context.Context, right *check.Right, namespace stri
 	}
 }
 
-// unknownFields are the fields of a PodManager's spec and status that the CRD in the cluster does not have, as its schema tells.
+// unknownFields returns the fields of a PodManager's spec and status that the schema of the CRD in the cluster does not have.
 func (c *Cluster) unknownFields() ([]string, error) {
 	paths, err := c.Discovery.OpenAPIV3().Paths()
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *Cluster) unknownFields() ([]string, error) {
 	return unknown, nil
 }
 
-// AddEvidence adds to an answer what only the API server can tell, as far as the user may read it.
+// AddEvidence adds to an answer what only the API server knows, as far as the user may read it.
 func (c *Cluster) AddEvidence(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
 	if outcome := follow.Of(s.Manager); outcome == follow.Done || outcome == follow.Baking {
 		return // old events would only mislead

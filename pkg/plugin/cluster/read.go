@@ -18,13 +18,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// The kinds of objects that a user may not be allowed to read.
+// The kinds that a user may lack permission to read.
 const (
 	kindPods      = "pods"
 	kindRevisions = "controllerrevisions"
 )
 
-// ReadManagers reads the PodManagers of a selection: one list, or a get for each name.
+// ReadManagers reads the PodManagers of a selection, with one list or with a get for each name.
 func (c *Cluster) ReadManagers(ctx context.Context, s Selection) ([]*v1.PodManager, error) {
 	client := c.Managers.AppsV1().PodManagers(s.Namespace)
 	var managers []*v1.PodManager
@@ -48,7 +48,7 @@ func (c *Cluster) ReadManagers(ctx context.Context, s Selection) ([]*v1.PodManag
 	return managers, nil
 }
 
-// Read reads the PodManagers of a selection with their pods and revisions, as far as the user may read those.
+// Read reads the PodManagers of a selection with their pods and revisions, as far as the user may read them.
 func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, error) {
 	managers, err := c.ReadManagers(ctx, s)
 	if err != nil {
@@ -66,11 +66,11 @@ func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, e
 	return all, nil
 }
 
-// ReadIfAny reads a PodManager with its pods and revisions. If there is none, the Manager is nil, and the pods are those that a new one of
-// this name would adopt.
+// ReadIfAny reads a PodManager with its pods and revisions. If it does not exist, Manager is nil, and the orphans are the pods that a new
+// PodManager of this name would adopt.
 func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapshot.Snapshot, error) {
 	manager, err := c.Managers.AppsV1().PodManagers(namespace).Get(ctx, name, metav1.GetOptions{})
-	isNew := apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) // which is for a CRD that is missing
+	isNew := apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) // this cause means a missing CRD
 	if err != nil && !isNew {
 		return snapshot.Snapshot{}, c.Advise(err, namespace)
 	}
@@ -87,7 +87,7 @@ func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapsh
 	return s, nil
 }
 
-// readOwned reads pods and revisions at the same time.
+// readOwned reads pods and revisions in parallel.
 func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Pod, revisions []*appsv1.ControllerRevision, missing []string, err error) {
 	var podsErr, revisionsErr error
 	var wait sync.WaitGroup
@@ -123,7 +123,7 @@ func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Po
 	return pods, revisions, missing, nil
 }
 
-// ownedBy selects what belongs to the PodManagers of a selection.
+// ownedBy returns the selector for the pods and revisions of a selection.
 func ownedBy(s Selection) string {
 	switch len(s.Names) {
 	case 0:
@@ -142,21 +142,21 @@ func ownedBy(s Selection) string {
 	}
 }
 
-// Selection is which PodManagers a user means.
+// Selection is the set of PodManagers that a user means.
 type Selection struct {
 	Namespace string
-	// Names are those that were named; none for all that Selector selects.
+	// Names are the names that the user gave. If there are none, all PodManagers that Selector matches are selected.
 	Names    []string
 	Selector string
 }
 
-// kinds are the ways to name the kind of a PodManager.
+// kinds are the accepted spellings of the kind.
 var kinds = []string{
 	"pm", "podmanager", "podmanagers",
 	"podmanager." + v1.GroupName, "podmanagers." + v1.GroupName, "podmanagers.v1." + v1.GroupName,
 }
 
-// Name is the name in an argument: web, pm/web or podmanager.apps.mycompany.com/web.
+// Name returns the name in an argument: web, pm/web or podmanager.apps.mycompany.com/web.
 func Name(argument string) (string, error) {
 	kind, name, hasKind := strings.Cut(argument, "/")
 	switch {
@@ -173,7 +173,7 @@ func Name(argument string) (string, error) {
 	}
 }
 
-// ParseNames reads names. Like kubectl, it takes the kind as the first argument, too: pm web api.
+// ParseNames parses names. Like kubectl, it also accepts the kind as the first argument: pm web api.
 func ParseNames(arguments []string) ([]string, error) {
 	if len(arguments) > 1 && slices.Contains(kinds, strings.ToLower(arguments[0])) {
 		arguments = arguments[1:]
@@ -189,5 +189,5 @@ func ParseNames(arguments []string) ([]string, error) {
 	return names, nil
 }
 
-// FullName is what -o name prints.
+// FullName returns the name that -o name prints.
 func FullName(name string) string { return "podmanager." + v1.GroupName + "/" + name }

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// Watch keeps the PodManagers of a selection up to date. Informers watch, so that a lost connection is made again, and nothing is missed.
+// Watch keeps the PodManagers of a selection up to date. It uses informers, which reconnect and miss no change.
 type Watch struct {
 	selection                 Selection
 	missing                   []string
@@ -27,9 +27,9 @@ type Watch struct {
 	errors                    chan error
 }
 
-// Watch starts to watch, and returns when everything was read once. withOwned adds pods and revisions.
+// Watch starts to watch and returns once everything was read. withOwned adds pods and revisions.
 func (c *Cluster) Watch(ctx context.Context, s Selection, withOwned bool) (*Watch, error) {
-	if _, err := c.ReadManagers(ctx, s); err != nil { // informers would try for ever
+	if _, err := c.ReadManagers(ctx, s); err != nil { // informers would retry forever
 		return nil, err
 	}
 	w := &Watch{selection: s, changes: make(chan struct{}, 1), errors: make(chan error, 1)}
@@ -92,7 +92,7 @@ func (w *Watch) start(ctx context.Context, informer cache.SharedIndexInformer) e
 	notify := func() {
 		select {
 		case w.changes <- struct{}{}:
-		default: // somebody will look anyway
+		default: // a notification is already pending
 		}
 	}
 	_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
@@ -103,7 +103,7 @@ func (w *Watch) start(ctx context.Context, informer cache.SharedIndexInformer) e
 	}
 	err = informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			return // it lists anew, and nobody need know
+			return // the reflector lists again, so the user need not know
 		}
 		select {
 		case w.errors <- err:
@@ -117,13 +117,13 @@ func (w *Watch) start(ctx context.Context, informer cache.SharedIndexInformer) e
 	return nil
 }
 
-// Changes has an element when something has changed since it was last taken.
+// Changes receives an element if something has changed since the last receive.
 func (w *Watch) Changes() <-chan struct{} { return w.changes }
 
-// Errors has the last error of a connection that is made again.
+// Errors receives errors of a connection that is being re-established.
 func (w *Watch) Errors() <-chan error { return w.errors }
 
-// Snapshots are the PodManagers as they are now, sorted by name.
+// Snapshots returns the current PodManagers, sorted by namespace and name.
 func (w *Watch) Snapshots(now time.Time) []snapshot.Snapshot {
 	managers := itemsOf[*v1.PodManager](w.managers)
 	managers = slices.DeleteFunc(managers, func(manager *v1.PodManager) bool {

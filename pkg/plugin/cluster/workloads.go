@@ -21,14 +21,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/convert"
 )
 
-// Workloads reads objects of other kinds than PodManager. It asks the API server which kinds there are, once.
+// Workloads reads objects of kinds other than PodManager. It asks the API server only once which kinds exist.
 type Workloads struct {
 	*Cluster
 	mapper meta.RESTMapper
 	client dynamic.Interface
 }
 
-// Workloads makes the client. It sends nothing yet.
+// Workloads creates the client. It does not send a request.
 func (c *Cluster) Workloads() (*Workloads, error) {
 	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
@@ -42,11 +42,11 @@ func (c *Cluster) Workloads() (*Workloads, error) {
 // Workload is a live object.
 type Workload struct {
 	*unstructured.Unstructured
-	// Resource is the name of its resource, with the group.
+	// Resource is the name of the object's resource, with the group.
 	Resource string
 }
 
-// Named reads the objects that a user names as in kubectl: deployment/web sts/db, or deployment web api.
+// Named reads objects that a user names as in kubectl: deployment/web sts/db, or deployment web api.
 func (w *Workloads) Named(ctx context.Context, arguments []string) ([]Workload, error) {
 	if len(arguments) > 1 && !strings.Contains(arguments[0], "/") {
 		named := make([]string, 0, len(arguments)-1)
@@ -74,7 +74,7 @@ func (w *Workloads) Named(ctx context.Context, arguments []string) ([]Workload, 
 	return found, nil
 }
 
-// Same reads the live object that an object of a file is about.
+// Same reads the live object that corresponds to an object from a file.
 func (w *Workloads) Same(ctx context.Context, object *unstructured.Unstructured) (Workload, error) {
 	mapping, err := w.mapper.RESTMapping(object.GroupVersionKind().GroupKind())
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *Workloads) Same(ctx context.Context, object *unstructured.Unstructured)
 	return w.read(ctx, mapping, namespace, object.GetName())
 }
 
-// mappingOf finds the resource that a user calls deploy, deployments or deployments.v1.apps.
+// mappingOf finds the resource for a user's spelling, such as deploy, deployments or deployments.v1.apps.
 func (w *Workloads) mappingOf(name string) (*meta.RESTMapping, error) {
 	full, short := schema.ParseResourceArg(strings.ToLower(name))
 	gvk := schema.GroupVersionKind{}
@@ -121,7 +121,7 @@ func (w *Workloads) read(ctx context.Context, mapping *meta.RESTMapping, namespa
 	return Workload{object, mapping.Resource.GroupResource().String()}, nil
 }
 
-// Around reads what has to do with a live object, as far as the user may: what scales it, and what protects its pods.
+// Around reads the objects that refer to a live object, as far as the user may: autoscalers and disruption budgets.
 func (w *Workloads) Around(ctx context.Context, object *unstructured.Unstructured) convert.Live {
 	live, namespace := convert.Live{}, object.GetNamespace()
 	autoscalers, err := w.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, metav1.ListOptions{})
@@ -164,7 +164,7 @@ func (w *Workloads) AddOwned(ctx context.Context, object *unstructured.Unstructu
 	return nil
 }
 
-// unread notes what the user may not read, and tells whether it was read.
+// unread records a kind that could not be read. It reports whether the kind was read.
 func unread(live *convert.Live, kind string, err error) bool {
 	if err != nil {
 		live.Unread = append(live.Unread, kind+" cannot be read ("+strings.TrimSpace(err.Error())+")")
@@ -172,7 +172,7 @@ func unread(live *convert.Live, kind string, err error) bool {
 	return err == nil
 }
 
-// namesOf are the names of the items that are chosen.
+// namesOf returns the names of the items for which chosen is true.
 func namesOf[T any, P interface {
 	*T
 	metav1.Object

@@ -12,14 +12,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 )
 
-// The ways to try a write.
+// The values of --dry-run.
 const (
 	DryRunNone   = "none"
 	DryRunClient = "client"
 	DryRunServer = "server"
 )
 
-// CheckDryRun tells what is wrong with a value of --dry-run.
+// CheckDryRun returns an error if the value of --dry-run is invalid.
 func CheckDryRun(value string) error {
 	switch value {
 	case DryRunNone, DryRunClient, DryRunServer:
@@ -36,7 +36,7 @@ func onServer(dryRun string) []string {
 	return nil
 }
 
-// Write writes a change. It returns the PodManager as it is then.
+// Write writes a change and returns the resulting PodManager.
 func (c *Cluster) Write(ctx context.Context, manager *v1.PodManager, what change.Change, dryRun string) (*v1.PodManager, error) {
 	if what.IsEmpty() || dryRun == DryRunClient {
 		return manager, nil
@@ -49,13 +49,13 @@ func (c *Cluster) Write(ctx context.Context, manager *v1.PodManager, what change
 		metav1.PatchOptions{FieldManager: change.FieldManager, DryRun: onServer(dryRun)})
 }
 
-// attempts is how often a change is made anew when somebody else was quicker.
+// attempts limits how often a write is tried if other clients write at the same time.
 const attempts = 5
 
 // Verb is a change of one PodManager.
 type Verb func(manager *v1.PodManager, now time.Time) (change.Change, error)
 
-// Do makes a change of a PodManager, and makes it anew if somebody else has changed the PodManager meanwhile.
+// Do applies a verb to a PodManager. If another client changes the PodManager in the meantime, it computes the change again.
 func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dryRun string) (*v1.PodManager, change.Change, error) {
 	for attempt := 1; ; attempt++ {
 		what, err := verb(manager, time.Now())
@@ -72,7 +72,8 @@ func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dry
 	}
 }
 
-// Scale sets the number of replicas through the scale subresource. It returns how many were wanted before. If expected is not below 0, that has to be so many.
+// Scale sets the number of replicas through the scale subresource and returns the previous number. If expected is not negative, the previous
+// number must equal it.
 func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, expected int32, dryRun string) (before int32, err error) {
 	client := c.Managers.AppsV1().PodManagers(manager.Namespace)
 	for attempt := 1; ; attempt++ {
@@ -95,7 +96,7 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 	}
 }
 
-// WithDefaults is a PodManager of a file as the API server would complete it; with an error if the user may not ask.
+// WithDefaults returns a PodManager from a file with the API server's defaults. It fails if the user may not update PodManagers.
 func (c *Cluster) WithDefaults(ctx context.Context, live, file *v1.PodManager) (*v1.PodManager, error) {
 	tried := live.DeepCopy()
 	tried.Spec = file.Spec

@@ -12,9 +12,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so that it does not matter that the
-// garbage collector releases them one after the other. Its hash as a label makes them pods of its revision. Nothing is deleted before all
-// pods are known to be there and the controller has answered.
+// script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so it does not matter that the garbage
+// collector releases them one by one. A label with the PodManager's hash makes them pods of its revision. The script deletes nothing until all
+// pods are known to exist and the controller has responded.
 var script = template.Must(template.New("script").Parse(`#!/bin/sh
 # Hands {{.Pods}} pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}. No pod is restarted, none is replaced.
 #
@@ -76,10 +76,10 @@ k patch {{.Managers}} '{{.Name}}' --type=merge -p '{"spec":{"paused":false}}'
 k wait '{{.Managers}}/{{.Name}}' --for=condition=Ready --timeout=10m
 `))
 
-// handover is what the script needs.
+// handover holds the values that the script needs.
 type handover struct {
 	From, Source, Name, Namespace string
-	// Resource and Managers are the resources of the source and of PodManagers, with their groups.
+	// Resource and Managers are the resource names of the source and of PodManagers, with their groups.
 	Resource, Managers string
 	UID, PodOwner      types.UID
 	Generation, Pods   int64
@@ -93,8 +93,8 @@ type handover struct {
 	Label, RevisionLabel string
 }
 
-// Adopt is a shell script that hands the pods of a live object, which was converted, over to the PodManager. resource is the name of the
-// object's resource with its group, such as deployments.apps.
+// Adopt returns a shell script that hands the pods of a converted live object over to the PodManager. resource is the name of the object's
+// resource with its group, such as deployments.apps.
 func Adopt(object *unstructured.Unstructured, result Result, live Live, resource string) (string, error) {
 	wanted, err := complete(object)
 	if err != nil {
@@ -131,7 +131,7 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	return text.String(), err
 }
 
-// complete is the number of pods that a live object wants, and has; all of them have to be made from its present template.
+// complete returns the desired number of pods. It returns an error unless they all exist and are made from the current template.
 func complete(object *unstructured.Unstructured) (int64, error) {
 	field := func(path ...string) int64 {
 		value, _, _ := unstructured.NestedInt64(object.Object, path...)
@@ -139,7 +139,7 @@ func complete(object *unstructured.Unstructured) (int64, error) {
 	}
 	wanted, exist, updated := field("spec", "replicas"), field("status", "replicas"), field("status", "updatedReplicas")
 	if object.GetKind() == "ReplicaSet" {
-		updated = exist // it does not tell
+		updated = exist // the status of a ReplicaSet does not count updated pods
 	}
 	switch {
 	case wanted == 0:

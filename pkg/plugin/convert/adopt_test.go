@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// live is an object as the API server has it, with so many pods.
+// live returns an object as the API server has it, with the given numbers of pods.
 func live(t *testing.T, kind string, wanted, exist, updated int64) *unstructured.Unstructured {
 	t.Helper()
 	object := parse(t, kind, "")
@@ -32,7 +32,7 @@ func scriptFor(t *testing.T, object *unstructured.Unstructured, around Live, res
 	return Adopt(object, result, around, resource)
 }
 
-// The script names what it is for, so that it does nothing to another object, and deletes last.
+// The script names the object that it was written for, so that it cannot affect another one, and it deletes last.
 func TestAdopt(t *testing.T) {
 	around := Live{Autoscalers: []string{"scaler"}, Sets: []Set{{"web-old", "uid-old", 0}, {"web-new", "uid-new", 3}}}
 	got, err := scriptFor(t, live(t, "Deployment", 3, 3, 3), around, "deployments.apps")
@@ -60,7 +60,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// Other kinds own their pods themselves; what was paused stays paused.
+// Other kinds own their pods directly. A paused object stays paused.
 func TestAdoptOfOtherKinds(t *testing.T) {
 	object := live(t, "CloneSet", 2, 2, 2)
 	if err := unstructured.SetNestedField(object.Object, true, "spec", "updateStrategy", "paused"); err != nil {

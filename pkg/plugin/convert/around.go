@@ -11,13 +11,13 @@ import (
 
 // Live is what was found around a live object.
 type Live struct {
-	// Autoscalers are the HorizontalPodAutoscalers that scale it, Budgets the PodDisruptionBudgets that select its pods.
+	// Autoscalers are the HorizontalPodAutoscalers that scale the object, Budgets the PodDisruptionBudgets that select its pods.
 	Autoscalers, Budgets []string
 	// Sets are the ReplicaSets of a Deployment.
 	Sets []Set
 	// Revisions are the ControllerRevisions that the object controls.
 	Revisions []string
-	// Unread says what could not be read, and why.
+	// Unread lists what could not be read, and why.
 	Unread []string
 }
 
@@ -28,12 +28,12 @@ type Set struct {
 	Replicas int32
 }
 
-// scaleTarget is the patch that makes an autoscaler scale a PodManager.
+// scaleTarget returns the patch that makes an autoscaler scale a PodManager.
 func scaleTarget(name string) string {
 	return fmt.Sprintf(`{"spec":{"scaleTargetRef":{"apiVersion":"%s","kind":"%s","name":"%s"}}}`, v1.GroupVersionKind.GroupVersion(), v1.Kind, name)
 }
 
-// around says what other objects have to know of the PodManager.
+// around returns notes on other objects that refer to the source or its pods.
 func (c *conversion) around(object *unstructured.Unstructured, live *Live) []string {
 	if live == nil {
 		return []string{

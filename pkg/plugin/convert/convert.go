@@ -15,29 +15,29 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// longestName is what the CRD allows.
+// longestName is the longest name that the CRD allows.
 const longestName = 52
 
-// Options are what the user, or the cluster, says about a conversion.
+// Options are the options of a conversion.
 type Options struct {
-	// Name is that of the PodManager, if it is to be another one.
+	// Name is the name of the PodManager. If it is empty, the PodManager gets the name of the source.
 	Name string
-	// Live has what was found around a live object; nil for one of a file.
+	// Live is what was found around a live object. It is nil for an object from a file.
 	Live *Live
 }
 
-// Result is a PodManager, and what the user should know about it.
+// Result is a PodManager, and notes that the user should read.
 type Result struct {
-	// From is the kind and the name of what it was made from.
+	// From is the kind and name of the source.
 	From    string
 	Manager *unstructured.Unstructured
 	Notes   []string
 }
 
-// FullName is what -o name prints.
+// FullName returns the name that -o name prints.
 func (r Result) FullName() string { return "podmanager." + v1.GroupName + "/" + r.Manager.GetName() }
 
-// Kinds are those that can be converted, for people.
+// Kinds lists the kinds that can be converted.
 func Kinds() string {
 	var names []string
 	for _, kind := range kinds {
@@ -46,7 +46,7 @@ func Kinds() string {
 	return strings.Join(names, ", ")
 }
 
-// Check tells why objects of a kind cannot be converted.
+// Check returns an error if objects of a kind cannot be converted.
 func Check(gk schema.GroupKind) error {
 	if find(gk) == nil {
 		return fmt.Errorf("%s cannot be converted; what can be is %s", gk, Kinds())
@@ -63,7 +63,7 @@ func find(gk schema.GroupKind) *kind {
 	return nil
 }
 
-// Convert makes a PodManager of an object.
+// Convert makes a PodManager from an object.
 func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
 	gk := object.GroupVersionKind().GroupKind()
 	if err := Check(gk); err != nil {
@@ -98,18 +98,18 @@ func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
 	}, nil
 }
 
-// conversion is one under way.
+// conversion is a conversion in progress.
 type conversion struct {
 	*source
-	// spec is the PodManager's.
+	// spec is the spec of the PodManager.
 	spec map[string]any
-	// kind is that of the source, name that of the PodManager.
+	// kind is the kind of the source, name the name of the PodManager.
 	kind, name string
 	// deployers are the tools that deploy the source.
 	deployers []string
 }
 
-// carry puts a field of the source's spec into the PodManager's spec as it is, under the same name.
+// carry copies fields of the source's spec to the PodManager's spec under the same name.
 func (c *conversion) carry(names ...string) {
 	for _, name := range names {
 		if value := c.take("spec", name); value != nil {
@@ -118,15 +118,15 @@ func (c *conversion) carry(names ...string) {
 	}
 }
 
-// common converts what all kinds have.
+// common converts the fields that all kinds have.
 func (c *conversion) common() {
-	c.spec["replicas"] = int64(1) // the default of all kinds; that of a PodManager is another one
+	c.spec["replicas"] = int64(1) // the default of all source kinds; a PodManager has a different one
 	c.carry("replicas", "minReadySeconds", "revisionHistoryLimit")
 	c.tell(fmt.Sprintf("a PodManager finds its pods by the label %s=%s, which it sets by itself", v1.LabelManager, c.name), "spec", "selector")
 	c.template()
 }
 
-// refuse is why an object cannot be converted.
+// refuse returns an error if the object cannot be converted.
 func refuse(object *unstructured.Unstructured, o Options) error {
 	owner := metav1.GetControllerOf(object)
 	claims, _, _ := unstructured.NestedSlice(object.Object, "spec", "volumeClaimTemplates")
@@ -155,7 +155,7 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	}
 }
 
-// from names the source for people.
+// from returns the kind and name of the source.
 func from(object *unstructured.Unstructured) string {
 	return text.OneLine(object.GetKind() + " " + object.GetName())
 }

@@ -13,7 +13,7 @@ import (
 
 const podTemplate = "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: 'app:1'}]}}"
 
-// parse is an object of this kind, with the spec in YAML's flow style.
+// parse returns an object of this kind. The spec is in YAML flow style.
 func parse(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	t.Helper()
 	group := "apps/v1"
@@ -30,7 +30,7 @@ func parse(t *testing.T, kind, spec string) *unstructured.Unstructured {
 func TestConvert(t *testing.T) {
 	tests := map[string]struct {
 		kind, spec string
-		// want is the PodManager's spec without the template, notes are words that its notes have.
+		// want is the PodManager's spec without the template. notes are strings that its notes contain.
 		want  string
 		notes []string
 	}{
@@ -141,7 +141,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Labels and annotations come along, but for those by which tools would take the PodManager for the old object.
+// Labels and annotations are kept, except for those that would make tools mistake the PodManager for the old object.
 func TestMetadata(t *testing.T) {
 	object := parse(t, "Deployment", "")
 	object.SetNamespace("shop")
@@ -169,7 +169,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// What the controller sets on single pods is not for a template, and the CRD refuses it there.
+// Labels and annotations that the controller sets on single pods do not belong in a template, and the CRD refuses them there.
 func TestTemplate(t *testing.T) {
 	object := parse(t, "Deployment", "")
 	const labels, odd = "podmanager", "apps.mycompany.com/delete"

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Documents are the objects in a file of YAML or JSON: of one document or several, lists included. All have to be of a known kind.
+// Documents returns the objects in a YAML or JSON file, which may have several documents and lists. All objects must be of a known kind.
 func Documents(data []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	var unknown []string
@@ -48,7 +48,7 @@ func Documents(data []byte) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// objectsIn are the objects of one document: none if it is empty, several if it is a list.
+// objectsIn returns the objects of one document: none if it is empty, several if it is a list.
 func objectsIn(document []byte) ([]*unstructured.Unstructured, error) {
 	data, err := yaml.YAMLToJSON(document)
 	if err != nil {
@@ -72,7 +72,7 @@ func objectsIn(document []byte) ([]*unstructured.Unstructured, error) {
 	return objects, err
 }
 
-// Manifest is the PodManager in YAML, with the notes as comments above it.
+// Manifest returns the PodManager in YAML, with the notes as comments above it.
 func (r Result) Manifest() (string, error) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Made from %s. What to know:\n", r.From)
@@ -84,7 +84,8 @@ func (r Result) Manifest() (string, error) {
 	return text.String(), err
 }
 
-// encode is an object in YAML. Some texts, such as those with a DEL in them, the library writes and no library reads.
+// encode returns an object in YAML. It decodes the result as a check: the library writes some strings, such as one with a DEL, that it cannot
+// read.
 func encode(object *unstructured.Unstructured) (string, error) {
 	data, err := yaml.Marshal(object.Object)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// cloneSetSpec has the fields of a CloneSet's spec. OpenKruise is no dependency.
+// cloneSetSpec has the fields of a CloneSet's spec. OpenKruise is not a dependency.
 type cloneSetSpec struct {
 	Replicas             *int32                         `json:"replicas"`
 	Selector             *metav1.LabelSelector          `json:"selector"`
@@ -48,15 +48,15 @@ type cloneSetSpec struct {
 	} `json:"lifecycle"`
 }
 
-// whole are types that are carried over, refused or told as a whole.
+// whole lists types that are converted, refused or reported as a whole.
 var whole = []reflect.Type{
 	reflect.TypeFor[corev1.PodTemplateSpec](), reflect.TypeFor[metav1.LabelSelector](), reflect.TypeFor[corev1.PersistentVolumeClaim](),
 }
 
-// samples are values for fields that do not take any value, or whose usual value changes nothing.
+// samples are values for fields that do not accept any value, or whose usual value has no effect.
 var samples = map[string]any{"podManagementPolicy": "Parallel", "persistentVolumeClaimRetentionPolicy": "Delete"}
 
-// fieldsOf are the paths of all fields of a type with a value for each.
+// fieldsOf calls each with the path of every field of a type, and a value for it.
 func fieldsOf(kind reflect.Type, path []string, each func(path []string, value any)) {
 	for kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()
@@ -87,7 +87,7 @@ func fieldsOf(kind reflect.Type, path []string, each func(path []string, value a
 	}
 }
 
-// outcome is all that a conversion says.
+// outcome returns everything that a conversion reports.
 func outcome(t *testing.T, object *unstructured.Unstructured) string {
 	t.Helper()
 	result, err := Convert(object, Options{})
@@ -108,7 +108,7 @@ func minimal(kind, apiVersion string) *unstructured.Unstructured {
 	}}
 }
 
-// Each field of the source is converted, told or refused: it makes a difference. A field that Kubernetes adds has to be thought of here.
+// Each field of the source is converted, reported or refused, so it makes a difference. A field that Kubernetes adds fails this test.
 func TestNoFieldIsDropped(t *testing.T) {
 	for _, source := range []struct {
 		kind, apiVersion string
@@ -140,7 +140,7 @@ func TestNoFieldIsDropped(t *testing.T) {
 	}
 }
 
-// The same goes for metadata, of the object and of the template.
+// The same holds for the metadata of the object and of the template.
 func TestNoMetadataIsDropped(t *testing.T) {
 	values := map[string]any{
 		"labels": map[string]any{"x": "y"}, "annotations": map[string]any{"x": "y"}, "finalizers": []any{"x/y"}, "name": "other",
@@ -169,7 +169,7 @@ func TestNoMetadataIsDropped(t *testing.T) {
 	}
 }
 
-// What nobody has heard of is told, wherever it is.
+// Unknown fields are reported, wherever they are.
 func TestUnknownFieldsAreTold(t *testing.T) {
 	for _, path := range [][]string{{"spec", "new"}, {"spec", "strategy", "new"}, {"spec", "strategy", "rollingUpdate", "new"}, {"data"}} {
 		object := minimal("Deployment", "apps/v1")

@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// What is made of a foreign file is one PodManager, and the notes beside it are comments: nothing in the file gets out of them, neither
-// into the manifest nor into the script.
+// Any file converts to a single PodManager with the notes as comments. No input can break out of the comments, neither into the manifest nor into
+// the script.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2, strategy: {rollingUpdate: {maxSurge: 150%}}, template: {spec: {containers: [{name: app}]}}}"), "")
 	f.Add([]byte("apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, labels: {helm.sh/chart: x}}\nspec: {minReadySeconds: 900, ordinals: {start: 1}, updateStrategy: {type: OnDelete}}"), "db")
@@ -45,7 +45,7 @@ func checkManifest(t *testing.T, result Result) {
 	t.Helper()
 	manifest, err := result.Manifest()
 	if err != nil {
-		return // it says what cannot be written
+		return // the error reports what cannot be written
 	}
 	read := map[string]any{}
 	if err := yaml.Unmarshal([]byte(manifest), &read); err != nil {
@@ -64,7 +64,7 @@ func checkManifest(t *testing.T, result Result) {
 	}
 }
 
-// checkScript: the names in a script are those that the API server has let in; all else that is foreign is in the notes and the manifest.
+// checkScript checks the script. Its names have passed the API server's validation. All other input appears only in the notes and the manifest.
 func checkScript(t *testing.T, object *unstructured.Unstructured, result Result) {
 	t.Helper()
 	live := object.DeepCopy()

@@ -7,13 +7,13 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// kind is one that can be converted.
+// kind is a kind that can be converted.
 type kind struct {
 	kind string
-	// groups are those that it is, or was, in.
+	// groups are the API groups that have, or had, this kind.
 	groups  []string
 	convert func(*conversion) error
-	// revisions tells that the controller of the kind keeps ControllerRevisions.
+	// revisions reports whether the kind's controller keeps ControllerRevisions.
 	revisions bool
 }
 
@@ -24,7 +24,7 @@ var kinds = []kind{
 	{kind: "CloneSet", groups: []string{"apps.kruise.io"}, convert: cloneSet, revisions: true},
 }
 
-// deployment has the same fields as a PodManager, but for one level more.
+// deployment converts a Deployment. Its fields have the same names in a PodManager, except that strategy is updateStrategy.
 func deployment(c *conversion) error {
 	c.carry("paused", "progressDeadlineSeconds")
 	limits := map[string]any{}
@@ -44,7 +44,7 @@ func deployment(c *conversion) error {
 	return nil
 }
 
-// replicaSet leaves pods as they are when its template changes.
+// replicaSet converts a ReplicaSet, which does not touch its pods when its template changes.
 func replicaSet(c *conversion) error {
 	c.strategy(v1.OnDeleteStrategy, nil)
 	c.note("spec.updateStrategy.type: is OnDelete, since a ReplicaSet leaves its pods as they are when its template changes; RollingUpdate replaces them")
@@ -56,7 +56,7 @@ func statefulSet(c *conversion) error {
 	if err := c.limit(limits, "maxUnavailable", int64(1), "updateStrategy", "rollingUpdate", "maxUnavailable"); err != nil {
 		return err
 	}
-	// Pods below an ordinal stay there; so many pods stay here.
+	// A StatefulSet's partition is an ordinal below which pods stay on the old revision. A PodManager's partition is the number of such pods.
 	start := c.number("spec", "ordinals", "start")
 	if partition := c.number("spec", "updateStrategy", "rollingUpdate", "partition") - start; partition > 0 {
 		limits["partition"] = partition
@@ -120,7 +120,7 @@ func cloneSet(c *conversion) error {
 	return nil
 }
 
-// tellCloneSet tells what only a CloneSet has.
+// tellCloneSet reports the fields that only a CloneSet has.
 func (c *conversion) tellCloneSet() {
 	if names, _ := c.take("spec", "scaleStrategy", "podsToDelete").([]any); len(names) > 0 {
 		c.note("spec.scaleStrategy.podsToDelete: kubectl annotate pod %s %s=true does it", strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)

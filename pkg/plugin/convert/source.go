@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// source is an object that is being converted. Each field is taken out of it when it is converted or told.
+// source is an object that is being converted. Each field is removed from it once it is converted or reported.
 type source struct {
 	left  map[string]any
 	notes []string
@@ -21,7 +21,7 @@ func newSource(object *unstructured.Unstructured) *source {
 	return &source{left: object.DeepCopy().Object}
 }
 
-// take takes a field out; nil if it is not there, or is empty.
+// take removes a field and returns its value. It returns nil if the field is missing or empty.
 func (s *source) take(path ...string) any {
 	parent := s.left
 	for _, name := range path[:len(path)-1] {
@@ -36,32 +36,32 @@ func (s *source) take(path ...string) any {
 	return value
 }
 
-// text takes out a field that is a text.
+// text removes a string field and returns its value.
 func (s *source) text(path ...string) string {
 	text, _ := s.take(path...).(string)
 	return text
 }
 
-// number takes out a field that is a whole number; 0 if it is not there.
+// number removes an integer field and returns its value, or 0 if the field is missing.
 func (s *source) number(path ...string) int64 {
 	number, _ := s.take(path...).(int64)
 	return number
 }
 
-// note adds something that the user should know, in one line: what the object has, such as the name of an unknown field, must not get out
-// of the comment that the note becomes in a manifest or a script.
+// note adds a note for the user, on one line. Text from the object, such as the name of an unknown field, must not break out of the comment that
+// the note becomes in a manifest or a script.
 func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, text.OneLine(fmt.Sprintf(format, args...)))
 }
 
-// tell takes a field out and says why it has no counterpart, if it is there.
+// tell removes a field. If the field is set, it adds a note on why the field has no counterpart.
 func (s *source) tell(why string, path ...string) {
 	if value := s.take(path...); value != nil && value != false {
 		s.note("%s: %s", strings.Join(path, "."), why)
 	}
 }
 
-// tellRest tells which fields nobody has taken.
+// tellRest adds a note for each field that is left over.
 func (s *source) tellRest() {
 	for _, path := range leavesOf(s.left, "") {
 		s.note("%s: is not known here, and left out", path)
@@ -69,7 +69,7 @@ func (s *source) tellRest() {
 	s.left = nil
 }
 
-// leavesOf are the paths of all values in an object that are no objects themselves, and not empty.
+// leavesOf returns the paths of all values in an object that are neither objects nor empty.
 func leavesOf(object map[string]any, prefix string) []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -83,7 +83,7 @@ func leavesOf(object map[string]any, prefix string) []string {
 	return paths
 }
 
-// isEmpty tells whether a value says nothing. A number says something, even 0, and so does false.
+// isEmpty reports whether a value is empty. Numbers and booleans are never empty, not even 0 and false.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:

@@ -8,7 +8,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// strategy is the PodManager's update strategy. The limits are for rolling updates.
+// strategy sets the PodManager's update strategy. The limits apply to rolling updates.
 func (c *conversion) strategy(kind v1.UpdateStrategyType, limits map[string]any) {
 	strategy := map[string]any{"type": string(kind)}
 	if kind == v1.RollingUpdateStrategy && len(limits) > 0 {
@@ -17,7 +17,7 @@ func (c *conversion) strategy(kind v1.UpdateStrategyType, limits map[string]any)
 	c.spec["updateStrategy"] = strategy
 }
 
-// limit puts a field that is a number or a percentage into the limits; otherwise, if that is not nil, where the field is missing.
+// limit copies a number or percentage to the limits. If the field is missing and otherwise is not nil, it uses otherwise.
 func (c *conversion) limit(limits map[string]any, name string, otherwise any, path ...string) error {
 	value := c.take(append([]string{"spec"}, path...)...)
 	if value == nil {
@@ -39,7 +39,7 @@ func (c *conversion) limit(limits map[string]any, name string, otherwise any, pa
 	return nil
 }
 
-// deadlines keeps the three times in the order that the CRD asks for: minReadySeconds and the grace period below progressDeadlineSeconds.
+// deadlines keeps minReadySeconds and the grace period below progressDeadlineSeconds, as the CRD requires.
 func (c *conversion) deadlines() {
 	deadline, given := c.spec["progressDeadlineSeconds"].(int64)
 	if !given {
@@ -57,7 +57,7 @@ func (c *conversion) deadlines() {
 	}
 }
 
-// aboutFailures says what is new.
+// aboutFailures adds a note on the failure policy, which the source does not have.
 func (c *conversion) aboutFailures() {
 	if strategy, _ := c.spec["updateStrategy"].(map[string]any); strategy["type"] == string(v1.OnDeleteStrategy) {
 		return

@@ -6,17 +6,17 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Labels and annotations that the CRD refuses in a template, because the controller or users set them on single pods.
+// The CRD refuses these labels and annotations in a template, because the controller or users set them on single pods.
 var (
 	ownLabels      = []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard, v1.LabelPodIndex}
 	ownAnnotations = []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace}
 )
 
-// template carries the pod template over. What a pod is made of is the same in all kinds.
+// template copies the pod template. All kinds share the same pod spec.
 func (c *conversion) template() {
 	template, _ := c.take("spec", "template").(map[string]any)
 	if template == nil {
-		return // the API server will say that there is none
+		return // the API server will report that it is missing
 	}
 	s := &source{left: template}
 	metadata := map[string]any{}
@@ -35,7 +35,7 @@ func (c *conversion) template() {
 	if finalizers := s.take("metadata", "finalizers"); finalizers != nil {
 		metadata["finalizers"] = finalizers
 	}
-	s.take("metadata", "creationTimestamp") // null, as kubectl prints it
+	s.take("metadata", "creationTimestamp") // kubectl prints it as null
 	if spec := s.take("spec"); spec != nil {
 		template = map[string]any{"spec": spec}
 	}

@@ -1,4 +1,4 @@
-// Package follow says how far a PodManager is: in one line, and as an exit code for scripts.
+// Package follow reports how far a rollout has progressed: in one line, and as an exit code for scripts.
 //
-// All of it is read off the conditions, which the controller alone decides.
+// Everything is derived from the conditions, which only the controller sets.
 package follow

@@ -10,13 +10,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Outcome is how a rollout stands.
+// Outcome is the state of a rollout.
 type Outcome int
 
 // The outcomes.
 const (
 	UnderWay Outcome = iota
-	// Baking is when all pods are updated and available, and the failure policy still judges the new revision.
+	// Baking means that all pods are updated and available, while the failure policy still watches the new revision.
 	Baking
 	Done
 	Failed
@@ -33,7 +33,7 @@ const (
 	ExitTimeout = 124
 )
 
-// Of is how the rollout of a PodManager stands.
+// Of returns the state of a PodManager's rollout.
 func Of(manager *v1.PodManager) Outcome {
 	if manager.DeletionTimestamp != nil {
 		return Deleted
@@ -58,7 +58,7 @@ func Of(manager *v1.PodManager) Outcome {
 	}
 }
 
-// ExitCode is the exit code for an outcome at which the command ends.
+// ExitCode returns the exit code for an outcome that ends the command.
 func (o Outcome) ExitCode(heldIsFine bool) int {
 	switch o {
 	case Done, Baking:
@@ -75,7 +75,7 @@ func (o Outcome) ExitCode(heldIsFine bool) int {
 	}
 }
 
-// Reason is the state of a PodManager in one word: Ready's reason.
+// Reason returns the state of a PodManager in one word: the reason of Ready.
 func Reason(manager *v1.PodManager) string {
 	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
 	switch {
@@ -88,7 +88,7 @@ func Reason(manager *v1.PodManager) string {
 	}
 }
 
-// Message is the same in words.
+// Message returns the same state in words.
 func Message(manager *v1.PodManager) string {
 	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
 	switch {
@@ -103,7 +103,7 @@ func Message(manager *v1.PodManager) string {
 	}
 }
 
-// Line is the state of a PodManager in one line, the same as long as nothing of interest changes.
+// Line returns the state of a PodManager in one line. The line changes only if something relevant changes.
 func Line(manager *v1.PodManager) string {
 	status := &manager.Status
 	line := fmt.Sprintf("%s: %s", manager.Name, Reason(manager))

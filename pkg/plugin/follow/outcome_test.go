@@ -10,7 +10,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
-// condition is one of web's.
+// condition returns one condition of web.
 func condition(kind string, status metav1.ConditionStatus, reason string) metav1.Condition {
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: "so it is"}
 }

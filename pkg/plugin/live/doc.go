@@ -1,3 +1,3 @@
-// Package live shows PodManagers while they change: show.go for get -w, which redraws a terminal and appends lines to a pipe, and follow.go
-// for status, which ends with the rollout.
+// Package live shows PodManagers while they change. show.go is for get -w, which redraws a terminal or appends lines to a pipe. follow.go is for
+// status, which ends with the rollout.
 package live

@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
-// Follow prints a line for each change of one PodManager, until its rollout has ended. It returns the PodManager as it was last, and the
-// outcome; UnderWay if the context has ended before. With untilAvailable it does not wait until the new revision has proven itself.
+// Follow prints a line for each change of one PodManager until its rollout ends. It returns the last PodManager and the outcome, which is
+// UnderWay if the context ended first. If untilAvailable is set, it does not wait until the new revision has proven itself.
 func Follow(ctx context.Context, name string, untilAvailable bool, source Source, out, errOut io.Writer) (*v1.PodManager, follow.Outcome, error) {
 	said := ""
 	for {

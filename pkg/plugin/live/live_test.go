@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// film is a source that shows one state after the other; the last one stays.
+// film is a source that returns one state after the other. The last one stays.
 type film struct {
 	states  [][]snapshot.Snapshot
 	changes chan struct{}
@@ -45,7 +45,7 @@ func filmOf(reasons ...string) *film {
 	return f
 }
 
-// web is a PodManager whose Ready has this reason; none if the reason is empty.
+// web returns a PodManager whose Ready condition has this reason. It returns none if the reason is empty.
 func web(reason string) []snapshot.Snapshot {
 	if reason == "" {
 		return nil
@@ -95,7 +95,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A connection that is lost is no end: the user is told, and it goes on.
+// A lost connection does not end Follow: it tells the user and continues.
 func TestFollowGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

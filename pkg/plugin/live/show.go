@@ -16,38 +16,40 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/tree"
 )
 
-// Source is where the PodManagers come from; see cluster.Watch.
+// Source provides the PodManagers. See cluster.Watch.
 type Source interface {
 	Snapshots(now time.Time) []snapshot.Snapshot
-	// Changes has an element when something has changed, Errors the last error of a connection that is made again.
+	// Changes receives an element if something has changed. Errors receives errors of a connection that is being re-established.
 	Changes() <-chan struct{}
 	Errors() <-chan error
 }
 
-// pace is the shortest time between two pictures, so that a busy rollout costs no more than a person can see. Ages change every second.
+// pace is the minimum time between two redraws, which limits the cost of a busy rollout. tick is the redraw interval without changes: ages change
+// every second.
 const (
 	pace = 100 * time.Millisecond
 	tick = time.Second
 )
 
-// exitInterrupted is how a shell sees an interrupt.
+// exitInterrupted is the exit code that shells use for an interrupt.
 const exitInterrupted = 130
 
-// Show is what get -w shows.
+// Show implements get -w.
 type Show struct {
 	Out, ErrOut io.Writer
-	// Draw makes the picture for a terminal.
+	// Draw returns the lines to draw on a terminal.
 	Draw func([]snapshot.Snapshot, text.Style) []string
-	// Coloured allows escape sequences for colours. Size is that of the terminal; nil if there is none, and lines are appended.
+	// Coloured allows escape sequences for colours. Size returns the size of the terminal. If it is nil, there is no terminal, and lines are
+	// appended.
 	Coloured bool
 	Size     func() (columns, lines int)
-	// WithNamespace puts the namespace before each name.
+	// WithNamespace prefixes each name with its namespace.
 	WithNamespace bool
-	// UntilReady ends when all are ready, or one has failed or is held.
+	// UntilReady ends the command once no rollout is under way any more.
 	UntilReady bool
 }
 
-// Run shows until the context ends, and returns the exit code.
+// Run shows changes until the context ends, and returns the exit code.
 func (show Show) Run(ctx context.Context, source Source) (int, error) {
 	screen, log := text.Screen{Out: show.Out}, tree.Log{}
 	trouble := ""
@@ -66,7 +68,7 @@ func (show Show) Run(ctx context.Context, source Source) (int, error) {
 	}
 }
 
-// await waits for something to show.
+// await waits until there is something new to show.
 func (show Show) await(ctx context.Context, source Source, trouble string) (string, error) {
 	var clock <-chan time.Time
 	if show.Size != nil {
@@ -110,7 +112,7 @@ func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapsh
 
 func lost(err error) string { return "The connection was lost and is made again: " + err.Error() }
 
-// endOf tells whether none of them is under way any more, and the exit code for the worst.
+// endOf reports whether no rollout is under way any more, and the exit code of the worst outcome.
 func endOf(all []snapshot.Snapshot) (int, bool) {
 	code := follow.ExitDone
 	for _, s := range all {
@@ -118,7 +120,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 		switch {
 		case outcome == follow.UnderWay:
 			return 0, false
-		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // ready is what was asked for
+		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // the user asked for ready
 		default:
 			code = max(code, outcome.ExitCode(false))
 		}
@@ -126,7 +128,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 	return code, true
 }
 
-// Interrupted is the exit code for a context that has ended before the rollout, and what to say.
+// Interrupted returns the exit code and the error for a context that ended before the rollout.
 func Interrupted(ctx context.Context) (int, error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return follow.ExitTimeout, errors.New("the time of --timeout is over")

@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Applier is who applies PodManagers: kubectl apply, unless managedFields name another one, such as Flux, that does it on the server.
+// Applier returns the field manager that applies the PodManager. It is kubectl unless managedFields name a server-side applier, such as Flux.
 func Applier(live *v1.PodManager) string {
 	applier := "kubectl"
 	for _, entry := range live.ManagedFields {
@@ -21,13 +21,13 @@ func Applier(live *v1.PodManager) string {
 	return applier
 }
 
-// IsMerged tells whether kubectl apply merges the file on the client's side, because it did so before.
+// IsMerged reports whether kubectl apply merges the file on the client side, because the last apply was a client-side one.
 func IsMerged(live *v1.PodManager) bool {
 	return live.Annotations[corev1.LastAppliedConfigAnnotation] != ""
 }
 
-// Patch is the merge patch of kubectl apply: all that the file sets, and null for what the last applied file had set and this one does not.
-// What others have set, such as an autoscaler's replicas, stays.
+// Patch returns the merge patch that kubectl apply sends: all fields that the file sets, and null for fields that only the last applied file
+// sets. Fields that other clients own, such as replicas set by an autoscaler, are kept.
 func (m Manifest) Patch(live *v1.PodManager) (map[string]any, error) {
 	last := map[string]any{}
 	if text := live.Annotations[corev1.LastAppliedConfigAnnotation]; text != "" {
@@ -38,9 +38,9 @@ func (m Manifest) Patch(live *v1.PodManager) (map[string]any, error) {
 	fields := maps.Clone(m.Fields)
 	if metadata, isMap := fields["metadata"].(map[string]any); isMap {
 		metadata = maps.Clone(metadata)
-		metadata["namespace"] = live.Namespace // kubectl fills it in where the file leaves it out
+		metadata["namespace"] = live.Namespace // kubectl fills it in if the file omits it
 		if metadata["annotations"] == nil {
-			metadata["annotations"] = map[string]any{} // it will have kubectl's own
+			metadata["annotations"] = map[string]any{} // kubectl adds its own annotation
 		}
 		fields["metadata"] = metadata
 	}
@@ -67,7 +67,7 @@ func withRemovals(fields, last map[string]any) map[string]any {
 	return patch
 }
 
-// Merged is the PodManager after the patch, without the defaults of the API server.
+// Merged returns the PodManager after the patch, without the API server's defaults.
 func (m Manifest) Merged(live *v1.PodManager) (*v1.PodManager, error) {
 	patch, err := m.Patch(live)
 	if err != nil {

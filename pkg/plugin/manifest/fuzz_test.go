@@ -13,8 +13,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plugin/manifest"
 )
 
-// A file is read as what it says, or refused with its name; what comes of applying it is what a merge patch makes of it, and applying it
-// once more changes nothing.
+// A file is either read correctly or refused with its name. Applying it gives the same result as a JSON merge patch, and applying it a second
+// time changes nothing.
 func FuzzRead(f *testing.F) {
 	web := head + "metadata: {name: web}\nspec: {image: a}\n"
 	f.Add([]byte(web), "", live().Annotations[corev1.LastAppliedConfigAnnotation])
@@ -44,7 +44,7 @@ func FuzzRead(f *testing.F) {
 		}
 		merged, err := file.Merged(before)
 		if err != nil {
-			return // a field of metadata that others have set does not go with one of the file
+			return // a metadata field of the live object is incompatible with one in the file
 		}
 		document, encodedPatch := encode(t, before), encode(t, patch)
 		if want, err := jsonpatch.MergePatch(document, encodedPatch); err != nil || !sameJSON(t, want, merged) {
@@ -67,7 +67,7 @@ func encode(t *testing.T, value any) []byte {
 	return data
 }
 
-// sameJSON tells whether data decodes to the same PodManager.
+// sameJSON reports whether data decodes to the same PodManager.
 func sameJSON(t *testing.T, data []byte, want any) bool {
 	t.Helper()
 	decoded := &v1.PodManager{}

@@ -49,7 +49,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// live was applied with an image and two labels; an autoscaler has set the replicas since, and the API server a default.
+// live was applied with an image and two labels. Since then an autoscaler has set the replicas, and the API server a default.
 func live() *v1.PodManager {
 	return &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"a": "1", "b": "2", "c": "of somebody else"}, Annotations: map[string]string{
@@ -60,7 +60,7 @@ func live() *v1.PodManager {
 	}
 }
 
-// What the last file had set and this one does not goes; what others have set stays.
+// Fields that only the last applied file sets are removed. Fields that other clients set are kept.
 func TestPatch(t *testing.T) {
 	file, err := Read("file", []byte(head+"metadata: {name: web, labels: {a: x}}\nspec: {template: {spec: {containers: [{name: app, image: new}]}}}"), "")
 	if err != nil {

@@ -14,15 +14,15 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Manifest is a PodManager as a file has it.
+// Manifest is a PodManager read from a file.
 type Manifest struct {
-	// Fields is the object as it was written, so that what is left out can be told from what is set to nothing.
+	// Fields is the object as written, which distinguishes an omitted field from one that is set to its zero value.
 	Fields  map[string]any
 	Manager *v1.PodManager
 }
 
-// Read finds a PodManager among the documents of a file. Documents of other kinds are passed over. The name is that of the one to find; it
-// may be empty if there is only one.
+// Read finds the PodManager called name among the documents of a file and skips documents of other kinds. The name may be empty if the file has
+// only one PodManager.
 func Read(file string, data []byte, name string) (Manifest, error) {
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	var found []Manifest
@@ -64,8 +64,7 @@ func Read(file string, data []byte, name string) (Manifest, error) {
 	}
 }
 
-// decode decodes a document; the Manager is nil if it is of another kind. A field that the type does not have is an error, as it is one for
-// kubectl apply.
+// decode decodes a document. The Manager is nil if the document is of another kind. An unknown field is an error, as it is for kubectl apply.
 func decode(document []byte) (one Manifest, kind string, err error) {
 	if err := yaml.Unmarshal(document, &one.Fields); err != nil {
 		return Manifest{}, "", err
@@ -85,6 +84,6 @@ func decode(document []byte) (one Manifest, kind string, err error) {
 	if one.Manager.Name == "" {
 		return Manifest{}, "", errors.New("the PodManager has no metadata.name")
 	}
-	delete(one.Fields, "status") // which an apply does not write
+	delete(one.Fields, "status") // apply does not write the status
 	return one, kind, nil
 }

@@ -1,2 +1,2 @@
-// Package output prints objects for programs: -o json, yaml, name and jsonpath=TEMPLATE, with the meaning that they have in kubectl.
+// Package output prints objects for scripts: -o json, yaml, name and jsonpath=TEMPLATE have the same meaning as in kubectl.
 package output

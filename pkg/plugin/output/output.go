@@ -15,7 +15,7 @@ import (
 // Format is a value of -o.
 type Format string
 
-// Check tells what is wrong with a value of -o.
+// Check returns an error if the value of -o is invalid.
 func (f Format) Check() error {
 	switch template, isPath := strings.CutPrefix(string(f), "jsonpath="); {
 	case f == "" || f == "json" || f == "yaml" || f == "name":
@@ -27,7 +27,7 @@ func (f Format) Check() error {
 	}
 }
 
-// Print prints a value; names are what -o name prints, one in each line.
+// Print prints a value. names are the lines that -o name prints.
 func (f Format) Print(out io.Writer, value any, names ...string) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (f Format) Print(out io.Writer, value any, names ...string) error {
 	}
 }
 
-// printPath prints what a template of kubectl's JSONPath selects. A field that is missing prints nothing, as in kubectl.
+// printPath prints what a kubectl JSONPath template selects. As in kubectl, a missing field prints nothing.
 func printPath(out io.Writer, template string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -75,14 +75,14 @@ func printPath(out io.Writer, template string, value any) error {
 	return path.Execute(out, decoded)
 }
 
-// withoutManagedFields drops what kubectl does not show either.
+// withoutManagedFields drops the managed fields, as kubectl does.
 func withoutManagedFields(value any) {
 	object, isObject := value.(runtime.Object)
 	if !isObject {
 		return
 	}
 	if meta.IsListType(object) {
-		_ = meta.EachListItem(object, func(item runtime.Object) error { // only fails where the function does
+		_ = meta.EachListItem(object, func(item runtime.Object) error { // fails only if the function does
 			withoutManagedFields(item)
 			return nil
 		})

@@ -1,2 +1,2 @@
-// Package plugintest has what tests of the plugin's packages share: Golden compares lines for people with a file.
+// Package plugintest holds helpers for the tests of the plugin's packages. Golden compares output with a file.
 package plugintest

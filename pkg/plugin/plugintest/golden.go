@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Golden compares lines with the file of this name in the test's folder testdata. With the flag -update it writes the file.
+// Golden compares lines with the file called name in the test's testdata folder. With the -update flag it writes the file.
 func Golden(t *testing.T, name string, lines []string) {
 	t.Helper()
 	got, file := text.Join(lines), filepath.Join("testdata", name+".txt")

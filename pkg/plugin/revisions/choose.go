@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// Choose finds the revision that a user means: by its number, its hash or its name.
+// Choose returns the revision with the given number, hash or name.
 func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 	var known []string
 	for _, revision := range s.History() {
@@ -31,12 +31,12 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 		s.Manager.Name, wanted, strings.Join(known, ", "))
 }
 
-// Present is the revision of the present template.
+// Present returns the revision of the current template.
 func Present(s snapshot.Snapshot) snapshot.Revision { return s.History()[0] }
 
-// Previous is the revision that undo returns to: the last good one if the present template is not that, and else the newest other one that
-// has not failed; one that has failed only if there is no other. So undo leaves a failed revision behind at the first try, and undo after undo
-// returns to where one was.
+// Previous returns the revision that undo returns to: the last good one, unless that is the current template, or else the newest other one that
+// has not failed. It chooses a failed one only if there is no other. So the first undo leaves a failed revision, and a second undo reverts the
+// first.
 func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 	others := s.History()[1:]
 	for _, fits := range []func(snapshot.Revision) bool{

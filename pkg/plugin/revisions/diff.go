@@ -26,7 +26,7 @@ type Difference struct {
 	From   string   `json:"from"`
 	To     string   `json:"to"`
 	Fields []Change `json:"fields"`
-	// How is the way that pods get from one template to the other, all fields together, and Why says why not in place.
+	// How is the way in which pods get from one template to the other. Why gives the reason if it is not in place.
 	How string `json:"how,omitempty"`
 	Why string `json:"why,omitempty"`
 }
@@ -36,7 +36,7 @@ type Change struct {
 	Path string `json:"path"`
 	From any    `json:"from,omitempty"`
 	To   any    `json:"to,omitempty"`
-	// How is the way to change this field alone, and Why says more.
+	// How is the way to change this field alone. Why gives details.
 	How string `json:"how"`
 	Why string `json:"why,omitempty"`
 }
@@ -58,17 +58,17 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	return d
 }
 
-// with is the template with one field changed.
+// with returns the template with one field changed.
 func with(template *corev1.PodTemplateSpec, changed field) *corev1.PodTemplateSpec {
 	data, err := json.Marshal(changed.change(decode(template)))
 	result := &corev1.PodTemplateSpec{}
 	if err != nil || json.Unmarshal(data, result) != nil {
-		return nil // which is no template to update to in place
+		return nil // no in-place update leads to a nil template
 	}
 	return result
 }
 
-// judge asks how a pod gets from one template to the other.
+// judge returns how a pod gets from one template to the other.
 func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
 	diff, obstacle := compare.Templates(from, to)
 	switch {
@@ -89,13 +89,13 @@ func containers(images map[string]string) string {
 	return strings.Join(slices.Sorted(maps.Keys(images)), ", ")
 }
 
-// String is the field with its values, in one line.
+// String returns the field with its values, in one line.
 func (c Change) String() string { return fmt.Sprintf("%s: %s -> %s", c.Path, show(c.From), show(c.To)) }
 
-// longest is how much of a value a table shows.
+// longest is the number of characters of a value that a table shows.
 const longest = 60
 
-// Lines are the difference for people.
+// Lines formats the difference.
 func (d Difference) Lines(style text.Style) []string {
 	if len(d.Fields) == 0 {
 		return []string{d.From + " and " + d.To + " have the same template."}
@@ -113,7 +113,7 @@ func (d Difference) Lines(style text.Style) []string {
 	return append(lines, d.Summary())
 }
 
-// Summary says what becomes of the pods, in a sentence.
+// Summary returns a sentence on what happens to the pods.
 func (d Difference) Summary() string {
 	switch d.How {
 	case "":
@@ -130,7 +130,7 @@ func (d Difference) Summary() string {
 	}
 }
 
-// show is a value in one line.
+// show formats a value in one line.
 func show(value any) string {
 	switch value := value.(type) {
 	case nil:

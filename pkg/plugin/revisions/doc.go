@@ -1,5 +1,5 @@
-// Package revisions is what history and diff show, and which revision the user means.
+// Package revisions implements history and diff, and finds the revision that the user means.
 //
-// Start with history.go. choose.go finds the revision that a number, a hash or a name stands for. fields.go compares two templates field
-// by field, and asks package compare about each field whether it can be changed in place.
+// Start with history.go. choose.go finds a revision by its number, hash or name. fields.go compares two templates field by field. diff.go asks
+// package compare whether each field can be changed in place.
 package revisions

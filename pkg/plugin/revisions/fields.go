@@ -17,11 +17,11 @@ import (
 type field struct {
 	path     string
 	from, to any
-	// change is the same in a decoded template: it makes this field as it is to be, and no other.
+	// change sets this field, and no other, in a decoded template.
 	change func(root any) any
 }
 
-// differing are the fields that differ between two templates.
+// differing returns the fields that differ between two templates.
 func differing(from, to *corev1.PodTemplateSpec) []field {
 	var found []field
 	compareValues("", decode(from), decode(to), func(change func(any) any) func(any) any { return change }, &found)
@@ -29,7 +29,7 @@ func differing(from, to *corev1.PodTemplateSpec) []field {
 }
 
 func decode(template *corev1.PodTemplateSpec) (value any) {
-	_ = json.Unmarshal(history.Encode(template), &value) // cannot fail on what Encode returns
+	_ = json.Unmarshal(history.Encode(template), &value) // cannot fail on the output of Encode
 	return value
 }
 
@@ -43,7 +43,7 @@ func compareValues(path string, from, to any, up lift, found *[]field) {
 	}
 	fromMap, isMap := from.(map[string]any)
 	toMap, areMaps := to.(map[string]any)
-	// All labels, or all annotations, may be new or gone.
+	// The labels or annotations may be missing entirely on one side.
 	if isMap && areMaps || strings.HasPrefix(path, "metadata") && (isMap && to == nil || areMaps && from == nil) {
 		compareMaps(path, fromMap, toMap, up, found)
 		return
@@ -80,7 +80,7 @@ func compareMaps(path string, from, to map[string]any, up lift, found *[]field) 
 	}
 }
 
-// compareLists compares elements of the same name or, where they have none, at the same place.
+// compareLists compares elements of the same name, or at the same position if they have no name.
 func compareLists(path string, from, to []any, up lift, found *[]field) {
 	keys := keysOf(from)
 	for _, key := range keysOf(to) {
@@ -105,7 +105,7 @@ func compareLists(path string, from, to []any, up lift, found *[]field) {
 	}
 }
 
-// haveSameOrder tells whether two lists can be compared element by element: those in both come in the same order.
+// haveSameOrder reports whether two lists can be compared element by element, because their common elements are in the same order.
 func haveSameOrder(from, to []any) bool {
 	a, b := keysOf(from), keysOf(to)
 	onlyIn := func(keys, others []string) []string {
@@ -118,7 +118,7 @@ func haveSameOrder(from, to []any) bool {
 	return slices.Equal(onlyIn(a, b), onlyIn(b, a))
 }
 
-// keysOf are the names of a list's elements, or their places if they have none.
+// keysOf returns the names of a list's elements, or their positions if they have none.
 func keysOf(list []any) []string {
 	keys := make([]string, 0, len(list))
 	for i, element := range list {

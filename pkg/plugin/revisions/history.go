@@ -8,7 +8,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// History is a table of all revisions, the newest first.
+// History returns a table of all revisions, newest first.
 func History(s snapshot.Snapshot, style text.Style) []string {
 	table := text.Table{Columns: []text.Column{
 		{Title: "REVISION"}, {Title: "HASH", Drop: 2}, {Title: "AGE", Drop: 3}, {Title: "STATE"}, {Title: "PODS", Drop: 1},

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// stored has revisions of images, the oldest first, and the present template has the image that is named first.
+// stored returns a PodManager whose current template has the image present. Its stored revisions have the given images, oldest first.
 func stored(present, current string, images ...string) snapshot.Snapshot {
 	m := Manager(3, Image(present))
 	var list []*appsv1.ControllerRevision
@@ -36,7 +36,7 @@ func stored(present, current string, images ...string) snapshot.Snapshot {
 	return snapshot.New(m, Pods3(), list, nil, Now)
 }
 
-// failed marks revisions as the controller does.
+// failed marks the revisions of these images as failed, as the controller does.
 func failed(s snapshot.Snapshot, images ...string) snapshot.Snapshot {
 	for _, revision := range s.History() {
 		for _, stored := range s.Stored {
@@ -99,7 +99,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// template is a pod template with two containers.
+// template returns a pod template with two containers.
 func template(changes ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
 	cpu := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}
 	t := &corev1.PodTemplateSpec{
@@ -158,7 +158,7 @@ func TestDiff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lines := revisions.Diff(Manager(3, InPlace(test.policy, 0)), template(), template(test.change), "A", "B").Lines(text.Style{})
 			if len(lines) > 2 {
-				lines = lines[2:] // the titles
+				lines = lines[2:] // skip the titles
 			}
 			for i := range lines {
 				lines[i] = strings.Join(strings.Fields(lines[i]), " ")

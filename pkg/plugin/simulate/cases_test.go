@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// play runs a simulation that has to come to this end.
+// play runs a simulation and checks its outcome.
 func play(t *testing.T, live snapshot.Snapshot, wanted *v1.PodManager, o simulate.Options, want simulate.Outcome) simulate.Report {
 	t.Helper()
 	report, err := simulate.Run(live, wanted, o)
@@ -37,7 +37,7 @@ func TestFirstRollout(t *testing.T) {
 	plugintest.Golden(t, "first-paused", play(t, live, Manager(3, Paused), options(t), simulate.Held).Lines(text.Style{}, false))
 }
 
-// A pod without a controller that has the label is adopted, and counts.
+// A pod that has the label but no controller is adopted and counted.
 func TestAdoption(t *testing.T) {
 	orphan := atRest(1).Pods[0]
 	orphan.OwnerReferences = nil
@@ -48,7 +48,7 @@ func TestAdoption(t *testing.T) {
 	}
 }
 
-// What takes longer than the deadline is late; it may still come to a good end.
+// A rollout that takes longer than the deadline is late but may still succeed.
 func TestDeadline(t *testing.T) {
 	live := atRest(2, Limits("1", "0"))
 	o := options(t)
@@ -63,7 +63,7 @@ func TestDeadline(t *testing.T) {
 	plugintest.Golden(t, "deadline-rolled-back", play(t, back, with(back, Image("v2")), o, simulate.RolledBack).Lines(text.Style{}, false))
 }
 
-// Containers take as long to stop as they need, with the sleep of a preStop hook, and within their grace period.
+// Containers stop within StopAfter plus the sleep of a preStop hook, limited by the grace period.
 func TestTimeToStop(t *testing.T) {
 	tests := map[string]struct {
 		stop, preStop, grace int64
@@ -96,7 +96,7 @@ func TestTimeToStop(t *testing.T) {
 	}
 }
 
-// What is in trouble now stays so, and the report says that it was taken to.
+// Pods that fail now are assumed to keep failing, and the report says so.
 func TestTroubles(t *testing.T) {
 	live := atRest(3, Limits("0", "1"))
 	Crashing(live.Pods[1])
@@ -110,7 +110,7 @@ func TestTroubles(t *testing.T) {
 	if first := report.Steps[1].Events[0]; first.Action != simulate.Deleted || first.Pod != "web-1" {
 		t.Errorf("first %+v", first)
 	}
-	// A pod that has only just started is still expected to become ready.
+	// A pod that has just started is still expected to become ready.
 	started := atRest(2)
 	started.Pods[0].Status.Conditions = nil
 	started.Pods[0].CreationTimestamp = metav1.NewTime(Now.Add(-4 * time.Second))
@@ -122,7 +122,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// A rollout that is under way goes on from where it is, also if a kubelet has yet to carry out a change.
+// A simulation continues a rollout in progress, even if a kubelet has yet to carry out a change.
 func TestGoesOn(t *testing.T) {
 	live := atRest(3, Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
 	o := options(t)
@@ -140,7 +140,7 @@ func TestGoesOn(t *testing.T) {
 	}
 }
 
-// Without the right to read pods, those of a PodManager at rest are as its status tells.
+// If the user may not read pods, the pods of a PodManager at rest are derived from its status.
 func TestWithoutPods(t *testing.T) {
 	full := atRest(3, Limits("1", "0"))
 	s := snapshot.New(full.Manager, nil, nil, []string{"pods", "controllerrevisions"}, Now)
@@ -155,7 +155,7 @@ func TestWithoutPods(t *testing.T) {
 	}
 }
 
-// A first revision that the controller has not stored yet, only remembers, can be returned to all the same.
+// A rollback works even if the controller has not stored the first revision yet and only keeps it in memory.
 func TestRollbackToWhatIsNotStored(t *testing.T) {
 	live := atRest(3, Limits("1", "0"), OnFailure(v1.RollbackOnFailure))
 	live.Stored, live.Manager.Status.CurrentRevision = nil, ""
@@ -165,7 +165,7 @@ func TestRollbackToWhatIsNotStored(t *testing.T) {
 	}
 }
 
-// Readiness gates of others are opened by others.
+// Other controllers open their own readiness gates.
 func TestForeignReadinessGate(t *testing.T) {
 	gated := func(m *v1.PodManager) {
 		m.Spec.Image, m.Spec.Template = "", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{
@@ -176,13 +176,13 @@ func TestForeignReadinessGate(t *testing.T) {
 	play(t, live, with(live, gated), options(t), simulate.Completed)
 }
 
-// A thousand pods take a moment, however long the simulated time is.
+// A simulation of a thousand pods is fast, no matter how long the simulated time is.
 func TestManyPods(t *testing.T) {
 	live := atRest(1000)
 	o := options(t)
 	o.NeverReady, _ = simulate.ParseChoice("--never-ready", []string{"every 7"})
 	began := time.Now()
-	limits := Limits("25%", "10%") // fewer than the pods that are never ready
+	limits := Limits("25%", "10%") // fewer than the number of pods that never become ready
 	report := play(t, live, with(live, Image("v2"), limits, deadline(600)), o, simulate.Deadline)
 	t.Logf("%v for %v s, in %d steps", time.Since(began), report.Totals.Seconds, len(report.Steps))
 	if report.Totals.LowestAvailable != 900 || report.Totals.MostPods != 1250 || report.Totals.Seconds < 600 {

@@ -1,8 +1,8 @@
-// Package simulate plays a rollout before it happens: the planner of the controller decides, in the simulated world of its property tests.
+// Package simulate previews a rollout: the controller's planner runs in the simulated cluster of its property tests.
 //
-// Start with simulate.go: Run plays the rollout from what is there now, and returns a Report. start.go turns what the user may read into the
-// start of that world, failing.go has the pods that are to fail. events.go notes what happens at each time, outcome.go how it ends, table.go
-// and words.go show it to people.
+// Start with simulate.go: Run simulates the rollout from the current state and returns a Report. start.go builds the start of the simulation from
+// what the user may read, and failing.go selects the pods that fail. events.go records what happens and when, and outcome.go how the rollout
+// ends. table.go and words.go format the report.
 //
-// Nothing here decides about pods, and nothing is written: package plan decides, package world carries it out.
+// Nothing here decides about pods or writes to the cluster: package plan decides, and package world carries out its decisions.
 package simulate

@@ -18,10 +18,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// Step is what happens at one time, and how many pods there are then.
+// Step is what happens at one point in time, and the number of pods at that time.
 type Step struct {
 	Seconds float64 `json:"seconds"`
-	// Old and New are the active pods of other revisions and of the new one.
+	// Old and New count the active pods of other revisions and of the new one.
 	Old         int     `json:"old"`
 	New         int     `json:"new"`
 	Available   int     `json:"available"`
@@ -29,17 +29,17 @@ type Step struct {
 	Events      []Event `json:"events"`
 }
 
-// Event is one thing that happens. Actions are those below, or the reason of an event of the controller, such as RolloutHalted.
+// Event is a single event. Its action is one of the constants below, or the reason of a controller event, such as RolloutHalted.
 type Event struct {
 	Action string `json:"action"`
 	Pod    string `json:"pod,omitempty"`
-	// Why is the reason of a deletion, the trouble of a failing pod, or what the controller says.
+	// Why is the reason of a deletion, the failure of a pod, or the message of a controller event.
 	Why string `json:"why,omitempty"`
-	// IsOld tells that a pod is created from, or updated to, the old revision.
+	// IsOld reports whether the pod is created from, or updated to, the old revision.
 	IsOld bool `json:"isOld,omitempty"`
 }
 
-// What happens to pods by themselves, what the controller does to them, and what becomes of the rollout.
+// Actions: changes of a pod's own state, changes that the controller makes to pods, and changes of the rollout.
 const (
 	Begins    = "Begins"
 	Available = "Available"
@@ -54,17 +54,17 @@ const (
 	Updated  = "UpdatedInPlace"
 	Restored = "Restored"
 
-	// GivenUp is when failing pods have had their time to recover, and the rollout stays halted.
+	// GivenUp means that failing pods have not recovered within the grace period, and the rollout stays halted.
 	GivenUp = "GivenUp"
 	Proven  = "Proven"
 )
 
-// recorder notes what happens.
+// recorder records steps and totals.
 type recorder struct {
 	began  time.Time
 	steps  []Step
 	totals Totals
-	// seen are the pods of the last sync.
+	// seen holds the pods of the last sync.
 	seen map[types.UID]podSeen
 }
 
@@ -77,20 +77,20 @@ func newRecorder(began time.Time) *recorder {
 	return &recorder{began: began, seen: map[types.UID]podSeen{}}
 }
 
-// add notes events at a time.
+// add records events at a point in time.
 func (r *recorder) add(now time.Time, events ...Event) {
 	if len(events) == 0 {
 		return
 	}
 	at := now.Sub(r.began).Seconds()
-	if last := len(r.steps) - 1; last < 1 || r.steps[last].Seconds != at { // the first is how it was before
+	if last := len(r.steps) - 1; last < 1 || r.steps[last].Seconds != at { // the first step is the initial state
 		r.steps = append(r.steps, Step{Seconds: at})
 	}
 	step := &r.steps[len(r.steps)-1]
 	step.Events = append(step.Events, events...)
 }
 
-// noteBefore notes what has happened to pods since the last sync.
+// noteBefore records what has happened to pods since the last sync.
 func (r *recorder) noteBefore(o plan.Observed, revisions history.Revisions) {
 	isFirst := len(r.steps) == 0
 	seen := make(map[types.UID]podSeen, len(o.Pods))
@@ -116,7 +116,7 @@ func (r *recorder) noteBefore(o plan.Observed, revisions history.Revisions) {
 	r.add(o.Now, events...)
 }
 
-// gone are the pods that have gone since the last sync.
+// gone returns an event for each pod that has disappeared since the last sync.
 func (r *recorder) gone(seen map[types.UID]podSeen) []Event {
 	var names []string
 	for uid, before := range r.seen {
@@ -132,7 +132,7 @@ func (r *recorder) gone(seen map[types.UID]podSeen) []Event {
 	return events
 }
 
-// begin notes how it is at first.
+// begin records the initial state.
 func (r *recorder) begin(o plan.Observed, revisions history.Revisions) {
 	step := Step{Events: []Event{{Action: Begins}}}
 	for _, pod := range o.Pods {
@@ -156,7 +156,7 @@ func (r *recorder) begin(o plan.Observed, revisions history.Revisions) {
 
 func isActive(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !podstate.IsFinished(pod) }
 
-// trouble is what keeps a container of a pod from running; empty if nothing does.
+// trouble returns why a container of the pod cannot run. It is empty if all containers can.
 func trouble(pod *corev1.Pod) string {
 	for status := range podstate.ContainerStatuses(pod) {
 		if why := podstate.ContainerTrouble(status); why != "" {
@@ -166,7 +166,7 @@ func trouble(pod *corev1.Pod) string {
 	return ""
 }
 
-// noteAfter notes what a sync has done, and the counts after it.
+// noteAfter records what a sync has done, and the counts after it.
 func (r *recorder) noteAfter(w *world.World, decided plan.Plan, before *v1.PodManagerStatus) {
 	now, after := w.Now, &w.Manager.Status
 	r.add(now, r.actions(w.Manager, decided)...)
@@ -187,7 +187,7 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, before *v1.PodMa
 	})
 }
 
-// count takes the counts into the last step, if it is of this time, and into the totals.
+// count updates the totals, and the counts of the last step if that step is at the same time.
 func (r *recorder) count(now Step) {
 	if last := len(r.steps) - 1; last > 0 && r.steps[last].Seconds == now.Seconds {
 		now.Events = r.steps[last].Events
@@ -200,7 +200,7 @@ func (r *recorder) count(now Step) {
 	r.totals.MostWithTerminating = max(r.totals.MostWithTerminating, now.Old+now.New+now.Terminating)
 }
 
-// actions are what a plan does to pods, in the order of the controller.
+// actions returns what a plan does to pods, in the order in which the controller does it.
 func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
 	var events []Event
 	for _, pod := range decided.Adopt {
@@ -229,13 +229,13 @@ func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
 	return events
 }
 
-// isGivenUp tells whether a halted rollout stays so until somebody acts.
+// isGivenUp reports whether a halted rollout stays halted until the user acts.
 func isGivenUp(status *v1.PodManagerStatus) bool {
 	stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled)
 	return stalled != nil && stalled.Reason == v1.ReasonHalted
 }
 
-// finish are the steps and totals.
+// finish returns the steps and totals.
 func (r *recorder) finish() ([]Step, Totals) {
 	for _, step := range r.steps {
 		for _, event := range step.Events {

@@ -11,16 +11,16 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// Choice is which pods are to fail once they have the new revision.
+// Choice selects the pods that fail once they have the new revision.
 type Choice struct {
 	names []string
-	// everies are numbers n of which each n-th pod fails.
+	// everies holds numbers n, for each of which every n-th pod fails.
 	everies []int
-	// met are the names of pods that failed because they were named.
+	// met holds the named pods that got the new revision.
 	met map[string]bool
 }
 
-// ParseChoice reads names of pods, "every", and "every 3" for each third pod.
+// ParseChoice parses pod names, "every", and "every 3" for each third pod.
 func ParseChoice(flag string, values []string) (Choice, error) {
 	c := Choice{met: map[string]bool{}}
 	for _, value := range values {
@@ -43,7 +43,7 @@ func ParseChoice(flag string, values []string) (Choice, error) {
 	return c, nil
 }
 
-// includes tells whether a pod fails, which is the so many-th that gets the new revision.
+// includes reports whether a pod fails. number counts the pods that get the new revision.
 func (c Choice) includes(name string, number int) bool {
 	if slices.Contains(c.names, name) {
 		c.met[name] = true
@@ -52,12 +52,12 @@ func (c Choice) includes(name string, number int) bool {
 	return slices.ContainsFunc(c.everies, func(n int) bool { return number%n == 0 })
 }
 
-// unmet are pods that were named and never got the new revision.
+// unmet returns the named pods that never got the new revision.
 func (c Choice) unmet() []string {
 	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return c.met[name] })
 }
 
-// words are the pods that fail, for people.
+// words describes the pods that fail.
 func (c Choice) words() []string {
 	words := slices.Clone(c.names)
 	for _, n := range c.everies {
@@ -86,7 +86,7 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-// fate is how the containers of a pod behave that gets the new revision.
+// fate returns how the containers of a pod behave once the pod gets the new revision.
 func (o Options) fate(pod *corev1.Pod, number int) nodes.Quality {
 	switch {
 	case o.Fail.includes(pod.Name, number):

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
 
-// Whatever the file asks for and the user assumes, a simulation ends, has its totals from its steps, and keeps within the limits.
+// For any file and any options, a simulation ends, its totals match its steps, and it stays within the limits.
 func FuzzRun(f *testing.F) {
 	f.Add("2", "25%", "25%", "0", "v2", "every 3", uint8(3), uint16(5))
 	f.Add("1", "100%", "0", "50%", "nginx", "web-1", uint8(0), uint16(0))

@@ -14,36 +14,37 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// Options are what is assumed of pods.
+// Options are the assumptions about pods.
 type Options struct {
-	// ReadyAfter is how long containers take from their start until they are ready, StopAfter how long they take to stop.
+	// ReadyAfter is the time that containers need from their start until they are ready. StopAfter is the time that they need to stop.
 	ReadyAfter, StopAfter time.Duration
-	// Fail are pods that crash instead, NeverReady those that never become ready.
+	// Fail selects the pods that crash, NeverReady the pods that never become ready.
 	Fail, NeverReady Choice
 }
 
-// Report is what would happen.
+// Report is the result of a simulation.
 type Report struct {
 	Name      string `json:"name"`
 	Namespace string `json:"namespace"`
-	// IsNew tells that there is no such PodManager yet.
+	// IsNew is true if the PodManager does not exist yet.
 	IsNew bool `json:"isNew,omitempty"`
-	// Change is what differs between the present template and the new one, Replicas how many pods are wanted, and ReplicasBefore how many were.
+	// Change is the difference between the current template and the new one. Replicas is the desired number of pods, ReplicasBefore the number
+	// desired before the change.
 	Change         revisions.Difference `json:"change"`
 	Replicas       int                  `json:"replicas"`
 	ReplicasBefore int                  `json:"replicasBefore"`
 	Assumed        Assumed              `json:"assumed"`
-	// Notes are what else had to be assumed, or is worth a look.
+	// Notes are further assumptions, and anything else that the user should look at.
 	Notes []string `json:"notes,omitempty"`
 
 	Steps   []Step  `json:"steps"`
 	Outcome Outcome `json:"outcome"`
-	// Message is Ready's message in the end.
+	// Message is the message of the condition that decides the outcome.
 	Message string `json:"message,omitempty"`
 	Totals  Totals `json:"totals"`
 }
 
-// Assumed are the options, for programs.
+// Assumed holds the options in a form for scripts.
 type Assumed struct {
 	ReadyAfterSeconds float64  `json:"podsReadyAfterSeconds"`
 	StopAfterSeconds  float64  `json:"podsStopAfterSeconds"`
@@ -51,16 +52,16 @@ type Assumed struct {
 	NeverReady        []string `json:"neverReady,omitempty"`
 }
 
-// Totals sum a simulation up.
+// Totals summarize a simulation.
 type Totals struct {
-	// Seconds is when the last pod was changed, became available or was gone, or the outcome was clear. ProvenAtSeconds is when the new
-	// revision has proven itself; nil if it never does, or did before.
+	// Seconds is the time of the last event other than Proven: a pod is changed, becomes available or disappears, or the rollout changes.
+	// ProvenAtSeconds is the time at which the new revision has proven itself. It is nil if that never happens, or has happened before.
 	Seconds         float64  `json:"seconds"`
 	ProvenAtSeconds *float64 `json:"provenAtSeconds,omitempty"`
-	// LowestAvailable is how many pods were available at the least, and LowestAtSeconds when that was so for the first time.
+	// LowestAvailable is the lowest number of available pods, LowestAtSeconds the first time at which it was reached.
 	LowestAvailable int     `json:"lowestAvailable"`
 	LowestAtSeconds float64 `json:"lowestAtSeconds"`
-	// MostPods is how many active pods there were at the most, MostWithTerminating how many with those that were terminating.
+	// MostPods is the highest number of active pods, MostWithTerminating the highest number including terminating pods.
 	MostPods            int `json:"mostPods"`
 	MostWithTerminating int `json:"mostWithTerminating"`
 	Created             int `json:"created"`
@@ -68,13 +69,13 @@ type Totals struct {
 	UpdatedInPlace      int `json:"updatedInPlace"`
 }
 
-// mostSyncs and longest bound a simulation that does not come to rest.
+// mostSyncs and longest limit a simulation that does not come to rest.
 const (
 	mostSyncs = 200_000
 	longest   = 30 * 24 * time.Hour
 )
 
-// Run plays what happens when a PodManager gets the spec of wanted. live.Manager is nil if there is none yet.
+// Run simulates what happens when a PodManager gets the spec of wanted. live.Manager is nil if the PodManager does not exist yet.
 func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, error) {
 	if live.Manager != nil && live.Manager.DeletionTimestamp != nil {
 		return Report{}, fmt.Errorf("%s is being deleted", live.Manager.Name)
@@ -98,8 +99,8 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	return report, nil
 }
 
-// sync does what a sync of the controller does, and notes what has happened before and what the sync does. It tells whether another sync
-// may find something to do although nothing happens: most changes of the status do not matter to the planner.
+// sync simulates one sync of the controller, and records what happened before it and what it does. It reports whether another sync may have
+// something to do even if nothing else happens. Most status changes do not affect the planner.
 func (r *recorder) sync(w *world.World) (busy bool) {
 	observed := w.Observe()
 	decided := plan.Make(observed)
@@ -124,7 +125,7 @@ func describe(live snapshot.Snapshot, manager *v1.PodManager, o Options) Report 
 	return report
 }
 
-// unmet are notes about pods that were to fail and could not.
+// unmet returns a note for each pod that was to fail and never got the new revision.
 func (o Options) unmet() []string {
 	var notes []string
 	for _, name := range append(o.Fail.unmet(), o.NeverReady.unmet()...) {

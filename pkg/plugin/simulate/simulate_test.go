@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// atRest is web with so many pods of the image nginx, all of them ready for an hour. Pods come from the same spec.
+// atRest returns web with the given number of pods, all of image nginx and ready for an hour. The pods are created from its spec.
 func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	m := Manager(replicas, change...)
 	stored := Stored(m, 1)
@@ -44,7 +44,7 @@ func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	return snapshot.New(m, pods, o.Revisions, nil, Now)
 }
 
-// with is the PodManager that the user applies.
+// with returns the PodManager that the user applies.
 func with(s snapshot.Snapshot, change ...func(*v1.PodManager)) *v1.PodManager {
 	wanted := s.Manager.DeepCopy()
 	for _, c := range change {
@@ -69,7 +69,7 @@ func maxTerminating(limit string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.Parse(limit))} }
 }
 
-// options are those of the command without flags, but for the pods that fail.
+// options returns the defaults of the command, with the given pods failing.
 func options(t *testing.T, fail ...string) simulate.Options {
 	t.Helper()
 	chosen, err := simulate.ParseChoice("--fail", fail)
@@ -122,7 +122,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// addPort changes what cannot be changed in place.
+// addPort makes a change that is not possible in place.
 func addPort(m *v1.PodManager) {
 	m.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: v1.ShorthandContainer, Image: m.Spec.Image, Ports: []corev1.ContainerPort{{ContainerPort: 80}}},

@@ -10,10 +10,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// fewest is how many steps a table shows of a long simulation, at its begin and at its end.
+// fewest is the number of steps that a shortened table shows at its start and at its end.
 const fewest = 20
 
-// Lines are the report for people. With all, a long table is not cut.
+// Lines formats the report. If all is true, a long table is not shortened.
 func (r Report) Lines(style text.Style, all bool) []string {
 	lines := r.header(style)
 	lines = append(lines, "")
@@ -32,7 +32,7 @@ func (r Report) Lines(style text.Style, all bool) []string {
 	return append(append(lines, ""), r.sums(style)...)
 }
 
-// isPassing tells whether nothing but the end of pods happens in a step.
+// isPassing reports whether the only events of a step are pods that are gone.
 func isPassing(step Step) bool {
 	return !slices.ContainsFunc(step.Events, func(event Event) bool { return event.Action != Gone })
 }
@@ -54,7 +54,7 @@ func (r Report) header(style text.Style) []string {
 	return lines
 }
 
-// field is a line of the header, or several where a terminal is narrow.
+// field returns a line of the header, or several lines on a narrow terminal.
 func field(title, value string, style text.Style) []string {
 	const indent = 21
 	width := style.Width - indent
@@ -86,7 +86,7 @@ func (a Assumed) sentence() string {
 	return sentence
 }
 
-// addStep adds a step. What does not fit into a line goes on in the next one.
+// addStep adds a step to the table. Text that does not fit continues on the next line.
 func addStep(table *text.Table, step Step, style text.Style) {
 	what := text.Plainly(describeEvents(step.Events))
 	width := 0
@@ -121,7 +121,7 @@ func colourOf(events []Event) text.Colour {
 	return text.Plain
 }
 
-// sums are the last lines.
+// sums returns the summary at the end of the report.
 func (r Report) sums(style text.Style) []string {
 	sentence, colour := r.Outcome.sentence()
 	var lines []string

@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 )
 
-// describeEvents puts events into words; the same thing that happens to several pods is told once.
+// describeEvents puts events into words. Consecutive pods with the same event share one phrase.
 func describeEvents(events []Event) string {
 	var parts []string
 	for first := 0; first < len(events); {
@@ -31,12 +31,12 @@ func describeEvents(events []Event) string {
 	return strings.Join(parts, "; ")
 }
 
-// isSame tells whether the same thing happens to two pods.
+// isSame reports whether the same thing happens to two pods.
 func isSame(a, b Event) bool {
 	return a.Pod != "" && b.Pod != "" && a.Action == b.Action && a.Why == b.Why && a.IsOld == b.IsOld
 }
 
-// describe is an event that happens to pods, or to none in particular.
+// describe describes an event of the given pods, or of the rollout if there are none.
 func (e Event) describe(pods []string) string {
 	revision := ""
 	if e.IsOld {
@@ -64,7 +64,7 @@ func (e Event) describe(pods []string) string {
 	}
 }
 
-// describeRollout is an event that is about no pod in particular.
+// describeRollout describes an event of the rollout.
 func (e Event) describeRollout() string {
 	switch e.Action {
 	case GivenUp:
@@ -90,7 +90,7 @@ func (e Event) describeRollout() string {
 	}
 }
 
-// describeChange is what differs, and what that means for pods.
+// describeChange describes what differs, and what that means for pods.
 func (r Report) describeChange() string {
 	if r.IsNew {
 		return "a first rollout of " + pods(r.Replicas)
@@ -108,7 +108,7 @@ func (r Report) describeChange() string {
 	return change
 }
 
-// changed are fields that differ, for people.
+// changed lists the fields that differ.
 func changed(fields []revisions.Change) string {
 	var list []string
 	for _, field := range fields {
@@ -117,12 +117,12 @@ func changed(fields []revisions.Change) string {
 	return enumerate(list)
 }
 
-// seconds is a time as people write it.
+// seconds formats a number of seconds as a duration.
 func seconds(count float64) string {
 	return time.Duration(count * float64(time.Second)).Round(time.Second / 10).String()
 }
 
-// enumerate names the first few.
+// enumerate lists the first few names and counts the rest.
 func enumerate(names []string) string {
 	const most = 3
 	switch count := len(names); {

@@ -1,5 +1,5 @@
-// Package snapshot is a PodManager with its pods and revisions at one time, as far as the user may read them.
+// Package snapshot holds a PodManager with its pods and revisions at one point in time, as far as the user may read them.
 //
-// Start with snapshot.go. revisions.go sorts the revisions and says what each of them is. pods.go says what a pod is doing; all of it is
-// read off package plan and the packages below it, so that kubectl podmanager never has another opinion than the controller.
+// Start with snapshot.go. revisions.go sorts the revisions and assigns their roles. pods.go describes the state of a pod. pick.go chooses pods. All rely on
+// package plan and the packages below it, so that kubectl podmanager never disagrees with the controller.
 package snapshot

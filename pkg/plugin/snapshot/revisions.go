@@ -13,23 +13,23 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// Revision is one revision, and what it is to the PodManager.
+// Revision is a revision and its roles in the PodManager.
 type Revision struct {
 	Name, Hash string
-	// Number is its number in the history; 0 while it is not stored.
+	// Number is the revision's number in the history. It is 0 if the revision is not stored.
 	Number int64
-	// Roles are "new", "current" and "failed", as far as they apply.
+	// Roles are those of "new", "current" and "failed" that apply.
 	Roles []string
-	// Failed tells that it has failed and not proven itself since.
+	// Failed reports whether the controller has marked the revision as failed.
 	Failed   bool
 	Created  time.Time
 	Cause    string
 	Template *corev1.PodTemplateSpec
-	// Pods are the pods that have the revision.
+	// Pods are the pods of this revision.
 	Pods []*corev1.Pod
 }
 
-// Title names it for people: "revision 3" or, where it is not stored yet, "revision 5d9c7b6f4".
+// Title returns a readable name: "revision 3", or "revision 5d9c7b6f4" if the revision is not stored yet.
 func (r Revision) Title() string {
 	if r.Number == 0 {
 		return "revision " + cmp.Or(r.Hash, r.Name)
@@ -37,11 +37,10 @@ func (r Revision) Title() string {
 	return "revision " + strconv.FormatInt(r.Number, 10)
 }
 
-// Role is the roles in one text.
+// Role returns all roles as one string.
 func (r Revision) Role() string { return strings.Join(r.Roles, ", ") }
 
-// History is all revisions, the newest first: those that are stored, that of the present template, and those that only pods or the
-// status know.
+// History returns all revisions, newest first: the stored ones, the one of the current template, and those known only from pods.
 func (s Snapshot) History() []Revision {
 	known := s.Revisions()
 	byHash := map[string]*Revision{}
@@ -66,7 +65,7 @@ func (s Snapshot) History() []Revision {
 	add(known.Update)
 	for _, pod := range s.Pods {
 		hash := known.HashOf(pod)
-		if byHash[hash] == nil { // somebody has deleted its ControllerRevision, or the user may not read it
+		if byHash[hash] == nil { // its ControllerRevision was deleted, or the user may not read it
 			order = append(order, &Revision{Name: s.Manager.Name + "-" + hash, Hash: hash})
 			byHash[hash] = order[len(order)-1]
 		}
@@ -82,7 +81,7 @@ func (s Snapshot) History() []Revision {
 	return list
 }
 
-// rank orders revisions: that of the present template is the newest, those without a number are the oldest.
+// rank orders revisions. The revision of the current template is the newest, and revisions without a number are the oldest.
 func rank(r Revision, known history.Revisions) int64 {
 	if r.Hash == known.Update.Hash {
 		return 1 << 62

@@ -17,20 +17,20 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// Snapshot is what is known of one PodManager.
+// Snapshot is what the user can see of one PodManager.
 type Snapshot struct {
 	Manager *v1.PodManager
 	// Pods and Stored are the pods and ControllerRevisions whose controller is Manager.
 	Pods   []*corev1.Pod
 	Stored []*appsv1.ControllerRevision
-	// Orphans are pods with Manager's label that have no controller: Manager will adopt them.
+	// Orphans are pods that carry Manager's label but have no controller. Manager will adopt them.
 	Orphans []*corev1.Pod
-	// Missing says what the user may not read, such as "pods".
+	// Missing lists the resources that the user may not read, such as "pods".
 	Missing []string
 	Now     time.Time
 }
 
-// New picks a PodManager's pods and revisions out of all that were read.
+// New selects the pods and revisions of one PodManager from everything that was read.
 func New(manager *v1.PodManager, pods []*corev1.Pod, stored []*appsv1.ControllerRevision, missing []string, now time.Time) Snapshot {
 	s := Snapshot{Manager: manager, Missing: missing, Now: now}
 	for _, pod := range pods {
@@ -50,21 +50,21 @@ func New(manager *v1.PodManager, pods []*corev1.Pod, stored []*appsv1.Controller
 	return s
 }
 
-// Reads tells whether the user may read a kind of object.
+// Reads reports whether the user may read a kind of object.
 func (s Snapshot) Reads(kind string) bool { return !slices.Contains(s.Missing, kind) }
 
-// Revisions are the revisions as the controller sees them.
+// Revisions returns the revisions as the controller sees them.
 func (s Snapshot) Revisions() history.Revisions {
 	return history.Find(history.Sources{Manager: s.Manager, Stored: s.Stored, Pods: s.Pods})
 }
 
-// Rollout is the rollout as the controller sees it, if it runs with its default flags. It is of no use without pods.
+// Rollout returns the rollout as a controller with default flags sees it. The result is meaningless if the user may not read pods.
 func (s Snapshot) Rollout() *rollout.State {
 	active, finished, _ := podstate.Split(s.Pods)
 	return rollout.Assess(s.Manager, s.Revisions(), inplace.Means{}, active, finished, s.Now)
 }
 
-// Condition is a condition of the status; empty if there is none of this type.
+// Condition returns a condition of the status. It is empty if the status has none of this type.
 func (s Snapshot) Condition(kind string) metav1.Condition {
 	if found := meta.FindStatusCondition(s.Manager.Status.Conditions, kind); found != nil {
 		return *found
@@ -72,12 +72,12 @@ func (s Snapshot) Condition(kind string) metav1.Condition {
 	return metav1.Condition{}
 }
 
-// IsObserved tells whether the status speaks of the present spec.
+// IsObserved reports whether the status is up to date with the spec.
 func (s Snapshot) IsObserved() bool {
 	return s.Manager.Status.ObservedGeneration == s.Manager.Generation
 }
 
-// Images are the images of a template, separated by commas.
+// Images returns the images of a template, separated by commas.
 func Images(template *corev1.PodTemplateSpec) string {
 	if template == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean replaces what a terminal obeys instead of showing it, one character for one. A container writes its own termination message: it must
-// not move the cursor, or rename the window, of whoever asks why it has ended.
+// Clean replaces each control character with one printable character. A container writes its own termination message, which must not move the
+// cursor or rename the window when a user prints it.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -24,16 +24,16 @@ func Clean(text string) string {
 	}, text)
 }
 
-// OneLine is a clean text without leading, trailing and repeated blanks.
+// OneLine returns a clean text without leading, trailing or repeated blanks.
 func OneLine(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
 
-// Cleaner is a writer that lets through what people read, and the colours of this package. Whatever else a terminal obeys is replaced: names,
-// messages, warnings and errors come from others, and every path that prints them would have to remember to clean them.
+// Cleaner returns a writer that passes printable text and the colours of this package, and replaces all other control characters. Names,
+// messages, warnings and errors come from other clients. Cleaning them in the writer means that no print statement can forget to do it.
 func Cleaner(to io.Writer) io.Writer { return &cleaner{to: to} }
 
 type cleaner struct {
 	to io.Writer
-	// rest is the begin of a character whose end comes with the next write.
+	// rest is the start of a character whose remaining bytes come with the next write.
 	rest []byte
 }
 
@@ -63,7 +63,7 @@ func (c *cleaner) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// colourSize is how long the sequence at the begin of a text is, if it is one of Paint's; otherwise 0.
+// colourSize returns the length of the colour sequence that text starts with, or 0 if text does not start with one of Paint's sequences.
 func colourSize(text []byte) int {
 	for _, sequence := range sequences {
 		if bytes.HasPrefix(text, sequence) {

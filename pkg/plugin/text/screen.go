@@ -9,13 +9,13 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal tells whether a person looks at what is written there.
+// IsTerminal reports whether out is a terminal.
 func IsTerminal(out io.Writer) bool {
 	file, isFile := out.(*os.File)
 	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
-// Size is the number of columns and lines of a terminal; zero if it is none, or does not say.
+// Size returns the number of columns and lines of a terminal. Both are zero if out is not a terminal or its size is unknown.
 func Size(out io.Writer) (columns, lines int) {
 	file, isFile := out.(*os.File)
 	if !isFile {
@@ -28,16 +28,16 @@ func Size(out io.Writer) (columns, lines int) {
 	return columns, lines
 }
 
-// Screen shows a picture that changes, at the end of what is on a terminal.
+// Screen redraws changing text at the bottom of a terminal.
 type Screen struct {
 	Out io.Writer
-	// drawn is how many lines the last picture had, columns and lines the size of the terminal then.
+	// drawn is the number of lines drawn last. columns and lines are the size of the terminal at that time.
 	drawn          int
 	columns, lines int
 }
 
-// Draw replaces the last picture. What does not fit is left out, and the last line says how much: a picture that scrolls could not be
-// replaced. The lines must not be longer than the terminal is wide.
+// Draw replaces the text drawn last. Lines that do not fit are omitted, and the last line gives their number: text that has scrolled could not be
+// replaced. No line may be longer than the terminal is wide.
 func (s *Screen) Draw(picture []string, columns, lines int) error {
 	if lines > 1 && len(picture) > lines-1 {
 		more := len(picture) - (lines - 2)
@@ -46,7 +46,7 @@ func (s *Screen) Draw(picture []string, columns, lines int) error {
 	var out strings.Builder
 	switch {
 	case s.drawn > 0 && (columns != s.columns || lines != s.lines):
-		out.WriteString("\x1b[H\x1b[2J") // the terminal has wrapped the old lines anew, so nobody knows how many there are
+		out.WriteString("\x1b[H\x1b[2J") // a resized terminal rewraps the old lines, so their number is unknown
 	case s.drawn > 0:
 		fmt.Fprintf(&out, "\x1b[%dA\r\x1b[J", s.drawn)
 	}

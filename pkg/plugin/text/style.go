@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Colour is what a text means; a Style decides what that looks like.
+// Colour is the meaning of a text. Style decides how it looks.
 type Colour int
 
 // The colours.
@@ -21,18 +21,18 @@ const (
 	Bold
 )
 
-// codes are the escape sequences of ECMA-48, which every terminal knows.
+// codes are the ECMA-48 codes, which every terminal understands.
 var codes = map[Colour]string{Good: "32", Bad: "31", Notable: "33", Faint: "2", Bold: "1"}
 
-// Style decides how text is shown.
+// Style defines how text is shown.
 type Style struct {
 	// Coloured allows escape sequences.
 	Coloured bool
-	// Width is the number of columns of the terminal; 0 if lines may have any length.
+	// Width is the number of columns of the terminal. It is 0 if the length of a line is not limited.
 	Width int
 }
 
-// Paint gives a text its colour.
+// Paint colours a text.
 func (s Style) Paint(colour Colour, text string) string {
 	if !s.Coloured || colour == Plain || text == "" {
 		return text
@@ -44,7 +44,7 @@ const reset = "0"
 
 func sequence(code string) string { return "\x1b[" + code + "m" }
 
-// sequences are all that Paint writes.
+// sequences are all escape sequences that Paint writes.
 var sequences = func() [][]byte {
 	all := [][]byte{[]byte(sequence(reset))}
 	for _, code := range codes {
@@ -53,7 +53,7 @@ var sequences = func() [][]byte {
 	return all
 }()
 
-// UsesColour decides about colours: the flag --color (auto, always or never), then NO_COLOR, then whether it is a terminal that knows them.
+// UsesColour reports whether to use colours. The --color flag (auto, always or never) comes first, then NO_COLOR, then the type of the terminal.
 func UsesColour(flag string, getenv func(string) string, isTerminal bool) (bool, error) {
 	switch flag {
 	case "always":
@@ -67,7 +67,7 @@ func UsesColour(flag string, getenv func(string) string, isTerminal bool) (bool,
 	}
 }
 
-// Cut shortens a text to so many characters; the last one then is an ellipsis. The text must have no colours yet.
+// Cut shortens a text to width characters, the last of which is then an ellipsis. The text must not be coloured yet.
 func Cut(text string, width int) string {
 	text = Clean(text)
 	runes := []rune(text)
@@ -81,7 +81,7 @@ func Cut(text string, width int) string {
 	}
 }
 
-// Wrap breaks a text at blanks into lines of at most so many characters; width 0 leaves it in one line.
+// Wrap breaks a text at blanks into lines of at most width characters. If width is 0, the text stays on one line.
 func Wrap(text string, width int) []string {
 	var lines []string
 	line := ""
@@ -105,7 +105,7 @@ func Wrap(text string, width int) []string {
 	return lines
 }
 
-// Age is how long ago something was, as kubectl prints it.
+// Age returns the time since then, in the format of kubectl.
 func Age(then, now time.Time) string {
 	if then.IsZero() {
 		return "<unknown>"

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// gap is what separates two columns.
+// gap separates two columns.
 const gap = "   "
 
-// Cell is one field of a table.
+// Cell is one cell of a table.
 type Cell struct {
 	Text   string
 	Colour Colour
 }
 
-// Plainly is a cell without a colour.
+// Plainly returns a cell without a colour.
 func Plainly(text string) Cell { return Cell{Text: text} }
 
-// Column is the title of a column, and how soon it is left out where the table does not fit: the highest Drop goes first, 0 stays.
+// Column is a column of a table. If the table does not fit, the column with the highest Drop is omitted first. A column with Drop 0 is never
+// omitted.
 type Column struct {
 	Title string
 	Drop  int
@@ -32,7 +33,7 @@ type Table struct {
 // Add adds a row.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, cells) }
 
-// Lines lays the table out. Columns are left out, and then lines cut, until it fits.
+// Lines formats the table. To fit the width, it first omits columns and then cuts lines.
 func (t *Table) Lines(style Style) []string {
 	shown := make([]int, 0, len(t.Columns))
 	for i := range t.Columns {
@@ -62,10 +63,10 @@ func (t *Table) Lines(style Style) []string {
 	return lines
 }
 
-// String is the table as one text.
+// String returns the table as one string.
 func (t *Table) String(style Style) string { return Join(t.Lines(style)) }
 
-// Join ends each line.
+// Join joins lines and ends each one with a newline.
 func Join(lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -97,7 +98,7 @@ func total(widths, shown []int) int {
 	return sum
 }
 
-// layOut is one line. The last cell is not padded, and what does not fit is cut.
+// layOut formats one line. The last cell is not padded, and text that does not fit is cut.
 func layOut(row []Cell, shown, widths []int, style Style) string {
 	var line strings.Builder
 	left := style.Width

@@ -80,7 +80,7 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// A picture takes the place of the last one, and never scrolls the terminal.
+// A new picture replaces the last one and never scrolls the terminal.
 func TestScreen(t *testing.T) {
 	var out bytes.Buffer
 	screen := Screen{Out: &out}
@@ -115,7 +115,7 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// What others have written reaches the terminal without what it would obey; our own colours stay.
+// Control characters in text from other clients do not reach the terminal. Our own colours do.
 func TestCleaner(t *testing.T) {
 	style := Style{Coloured: true}
 	tests := map[string]struct {

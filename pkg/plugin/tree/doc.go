@@ -1,5 +1,5 @@
-// Package tree is what kubectl podmanager get shows.
+// Package tree formats the output of kubectl podmanager get.
 //
-// Start with tree.go: a header, then the PodManager with its revisions and their pods. list.go is one line for each PodManager, lines.go
-// what is printed to a pipe while watching.
+// Start with tree.go: a header, then the PodManager with its revisions and their pods. list.go prints one line for each PodManager. lines.go
+// formats the lines that a watch writes to a pipe.
 package tree

@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
-// A container writes its own termination message, and anybody with the right a status: none of it gives orders to the terminal, and no
-// line is longer than the terminal is wide.
+// A container writes its own termination message, and any client with permission can write a status. No control character from them reaches the
+// terminal, and no line is longer than the terminal is wide.
 func FuzzDraw(f *testing.F) {
 	f.Add("Error", "exit status 1", "RollingOut", "1 of 3 pods ready", uint8(80))
 	f.Add("\x1b[2J", "\x1b]0;title\x07", "\u202e", "a\r\nb\tc", uint8(20))

@@ -12,11 +12,11 @@ import (
 
 // Log turns snapshots into lines for a pipe: one for each change of a PodManager or a pod.
 type Log struct {
-	// said is the last line about each object.
+	// said is the last line printed for each object.
 	said map[string]string
 }
 
-// Lines are the lines that are new since the last call.
+// Lines returns the lines that are new since the last call.
 func (l *Log) Lines(all []snapshot.Snapshot, withNamespace bool) []string {
 	if l.said == nil {
 		l.said = map[string]string{}
@@ -42,7 +42,7 @@ func (l *Log) Lines(all []snapshot.Snapshot, withNamespace bool) []string {
 		for _, pod := range s.Pods {
 			is := s.StateOf(pod, state)
 			line := fmt.Sprintf("%spod %s: %s", prefix, pod.Name, is.Word)
-			if is.Detail != "" && is.Word != snapshot.Terminating && is.Word != snapshot.Ready { // those two tell a time, which changes
+			if is.Detail != "" && is.Word != snapshot.Terminating && is.Word != snapshot.Ready { // these two contain a time, which always changes
 				line += ": " + is.Detail
 			}
 			say(own+"/"+string(pod.UID), line)
@@ -51,7 +51,7 @@ func (l *Log) Lines(all []snapshot.Snapshot, withNamespace bool) []string {
 	return append(lines, l.gone(seen)...)
 }
 
-// gone says what is there no longer.
+// gone returns a line for each object that no longer exists.
 func (l *Log) gone(seen map[string]bool) []string {
 	var lines []string
 	for key, last := range l.said {

@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// List is one line for each PodManager, in lines that fit the style.
+// List returns a table with one line for each PodManager, in lines that fit the style.
 func List(all []snapshot.Snapshot, withNamespace bool, style text.Style) []string {
 	table := text.Table{Columns: []text.Column{
 		{Title: "NAME"}, {Title: "STATE"}, {Title: "DESIRED", Drop: 3}, {Title: "UPDATED", Drop: 4}, {Title: "AVAILABLE", Drop: 2},
@@ -39,7 +39,7 @@ func rowOf(s snapshot.Snapshot) []text.Cell {
 
 func count(number int32) text.Cell { return text.Plainly(strconv.Itoa(int(number))) }
 
-// messageOf says in a list only what is not as it should be.
+// messageOf returns a message for the list. It is empty if the rollout is done.
 func messageOf(manager *v1.PodManager) string {
 	if follow.Of(manager) == follow.Done {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Draw is the header and the tree of one PodManager, in lines that fit the style.
+// Draw returns the header and the tree of one PodManager, in lines that fit the style.
 func Draw(s snapshot.Snapshot, style text.Style) []string {
 	lines := header(s, style)
 	lines = append(lines, "")
@@ -33,10 +33,10 @@ func Draw(s snapshot.Snapshot, style text.Style) []string {
 	return append(lines, fit(table, style)...)
 }
 
-// fit drops the detail only where even that does not help: a cut sentence says more than none.
+// fit shortens the last column first, so that the table drops it only if that is not enough: a shortened sentence is better than none.
 func fit(table text.Table, style text.Style) []string {
 	last := len(table.Columns) - 1
-	const enough = 20 // characters of a detail that are still worth their room
+	const enough = 20 // characters of a detail that are still worth showing
 	for row := range table.Rows {
 		if len(table.Rows[row]) <= last || style.Width == 0 {
 			continue
@@ -110,7 +110,7 @@ func colourOf(word string) text.Colour {
 	}
 }
 
-// stateCell is the state of the PodManager in one word.
+// stateCell returns the state of the PodManager in one word.
 func stateCell(manager *v1.PodManager) text.Cell {
 	colours := map[follow.Outcome]text.Colour{
 		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
@@ -118,7 +118,7 @@ func stateCell(manager *v1.PodManager) text.Cell {
 	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.Of(manager)]}
 }
 
-// header is what is said of the PodManager above its tree.
+// header returns the lines above the tree.
 func header(s snapshot.Snapshot, style text.Style) []string {
 	manager, status := s.Manager, &s.Manager.Status
 	var lines []string
@@ -158,7 +158,7 @@ func header(s snapshot.Snapshot, style text.Style) []string {
 	return lines
 }
 
-// strategy is the update strategy in a line.
+// strategy describes the update strategy in one line.
 func strategy(manager *v1.PodManager) string {
 	kind := string(manager.Strategy())
 	if manager.Strategy() == v1.RollingUpdateStrategy {
@@ -185,7 +185,7 @@ func failurePolicy(manager *v1.PodManager) string {
 	return fmt.Sprintf("%s at %s, %v to recover", manager.OnFailure(), plural(manager.FailureThreshold(), "failed pod"), manager.FailureGrace())
 }
 
-// images are the images of the new revision and, during a rollout, of the current one.
+// images returns the images of the new revision and, during a rollout, of the current one.
 func images(s snapshot.Snapshot) string {
 	known := s.Revisions()
 	shown := snapshot.Images(known.Update.Template())
@@ -197,7 +197,7 @@ func images(s snapshot.Snapshot) string {
 	return shown
 }
 
-// plural is a number of things: 1 pod, 2 pods.
+// plural formats a count: 1 pod, 2 pods.
 func plural(count int, thing string) string {
 	if count == 1 {
 		return "1 " + thing

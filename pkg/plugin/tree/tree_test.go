@@ -17,7 +17,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plugin/tree"
 )
 
-// seen is what the user sees of an observation: the status is what the controller would write.
+// seen returns a snapshot of an observation, with the status that the controller would write.
 func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
 	m := o.Manager
 	report := ReportOf(o)
@@ -31,7 +31,7 @@ func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
 	return s
 }
 
-// halted is a rollout of which pods fail: one new pod crashes, one is drained to be updated in place, one old pod is terminating.
+// halted returns a halted rollout: one new pod crashes, one pod is drained for an in-place update, and one old pod is terminating.
 func halted() snapshot.Snapshot {
 	failing := Pod(3, OfImage("v2"), Crashing)
 	failing.OwnerReferences[0].UID = "uid-web"
@@ -66,7 +66,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// No terminal is too narrow to be drawn on.
+// The tree can be drawn on a terminal of any width.
 func TestDrawOnAnyWidth(t *testing.T) {
 	for width := 1; width < 200; width++ {
 		for _, line := range Draw(halted(), text.Style{Width: width}) {
@@ -89,7 +89,7 @@ func TestList(t *testing.T) {
 	plugintest.Golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
 }
 
-// In a pipe, each change is one line, and what does not change is not repeated.
+// In a pipe, each change is one line, and unchanged state is not repeated.
 func TestLog(t *testing.T) {
 	var log Log
 	first := log.Lines([]snapshot.Snapshot{seen(Observe(Manager(3), Pods3()...))}, false)

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// LogLines is how many lines of a log are read and shown.
+// LogLines is the number of log lines to read and show.
 const LogLines = 5
 
 func (a *Answer) say(format string, args ...any) {
@@ -29,7 +29,7 @@ func (a *Answer) AddLog(log string) {
 	a.Log = lines[max(0, len(lines)-LogLines):]
 }
 
-// AddExit adds how the containers of the pod have ended last.
+// AddExit adds how the container to look at last ended.
 func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
 	for _, pod := range pods {
 		if pod.Name != a.Pod {
@@ -44,7 +44,7 @@ func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
 	}
 }
 
-// AddEvent adds the last warning among events about the pod or the PodManager.
+// AddEvent adds the latest warning event about the pod. If there is none, it adds the latest one about the PodManager.
 func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
 	warnings := slices.DeleteFunc(slices.Clone(events), func(event corev1.Event) bool {
 		about := event.InvolvedObject.Name
@@ -53,7 +53,7 @@ func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
 	if len(warnings) == 0 {
 		return
 	}
-	// That of the pod says more than that of the PodManager, which is about the same.
+	// The event of the pod has more details than the event of the PodManager, which usually has the same cause.
 	last := slices.MaxFunc(warnings, func(x, y corev1.Event) int {
 		isPods := func(event corev1.Event) int {
 			if event.InvolvedObject.Name == a.Pod {
@@ -66,7 +66,7 @@ func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
 	a.say("event %s, %s ago, about %s: %s", last.Reason, text.Age(happened(last), now), last.InvolvedObject.Name, podstate.OneLine("", last.Message))
 }
 
-// happened is when an event was last seen; its two API groups have different fields for that.
+// happened returns when an event was last seen. The two event APIs have different fields for that time.
 func happened(event corev1.Event) time.Time {
 	latest := event.CreationTimestamp.Time
 	times := []time.Time{event.LastTimestamp.Time, event.EventTime.Time}

@@ -17,13 +17,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// fieldManager owns the bundles, and nothing else.
+// fieldManager owns the CA bundles, and nothing else.
 const fieldManager = "podmanager-webhook"
 
-// crdName is the name of the CRD, whose conversion may be one of the webhooks.
+// crdName is the name of the CRD, which may use our conversion webhook.
 const crdName = "podmanagers.apps.mycompany.com"
 
-// The resources that hold a bundle.
+// The resources that hold a CA bundle.
 var (
 	validatingResource = admissionregistrationv1.SchemeGroupVersion.WithResource("validatingwebhookconfigurations")
 	crdResource        = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -31,9 +31,9 @@ var (
 
 // holder is an object that holds the bundle, as it was read.
 type holder struct {
-	// held are the bundles in it: one for each webhook of ours. There is none if the object is not installed, or is not about us.
+	// held has the bundle of each of our webhooks in the object. It is empty if the object is not installed or does not use our webhooks.
 	held [][]byte
-	// put writes the bundle, and fails with a conflict if the object is not the one that was read any more.
+	// put writes the bundle. It fails with a conflict if the object has changed since it was read.
 	put func(ctx context.Context, bundle []byte) error
 }
 
@@ -43,7 +43,7 @@ type configuration struct {
 	read func(ctx context.Context) (*holder, error)
 }
 
-// own tells which webhooks are ours: those that lead to our Service, or to a URL of one of our hosts.
+// own identifies our webhooks: those that use our Service, or a URL with one of our hosts.
 type own struct {
 	namespace, service string
 	hosts              []string
@@ -57,7 +57,7 @@ func (o own) isOurs(namespace, service string, address *string) bool {
 	return err == nil && slices.Contains(o.hosts, parsed.Hostname())
 }
 
-// validating is the ValidatingWebhookConfiguration of this name.
+// validating returns the ValidatingWebhookConfiguration of this name.
 func validating(client kubernetes.Interface, name string, own own) configuration {
 	configurations := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	read := func(ctx context.Context) (*holder, error) {
@@ -81,7 +81,7 @@ func validating(client kubernetes.Interface, name string, own own) configuration
 			}
 		}
 		h.put = func(ctx context.Context, bundle []byte) error {
-			// The list is a map by name: only these entries are touched, and of these only the bundle.
+			// The list is a map keyed by name: only the bundles of these entries are written.
 			apply := admissionapply.ValidatingWebhookConfiguration(name).WithResourceVersion(found.ResourceVersion).WithUID(found.UID)
 			for _, name := range names {
 				apply.WithWebhooks(admissionapply.ValidatingWebhook().WithName(name).
@@ -95,7 +95,7 @@ func validating(client kubernetes.Interface, name string, own own) configuration
 	return configuration{"ValidatingWebhookConfiguration " + name, read}
 }
 
-// conversion has the fields of a CRD that are about its conversion webhook.
+// conversion has the fields of a CRD that configure its conversion webhook.
 type conversion struct {
 	Spec struct {
 		Conversion *struct {
@@ -114,7 +114,7 @@ type conversion struct {
 	} `json:"spec"`
 }
 
-// converting is the CRD. If it does not convert, or by a webhook that is not ours, there is nothing to do.
+// converting returns the CRD. If it has no conversion webhook, or one that is not ours, it needs no bundle.
 func converting(client dynamic.Interface, own own) configuration {
 	crds := client.Resource(crdResource)
 	read := func(ctx context.Context) (*holder, error) {
@@ -149,7 +149,7 @@ func converting(client dynamic.Interface, own own) configuration {
 	return configuration{"CustomResourceDefinition " + crdName, read}
 }
 
-// conversionApply is what is applied to the CRD: the bundle, if it still is the CRD that was read.
+// conversionApply returns the apply configuration for the CRD. It sets the bundle, provided that the CRD is still the one that was read.
 func conversionApply(found *unstructured.Unstructured, bundle []byte) *unstructured.Unstructured {
 	apply := &unstructured.Unstructured{Object: map[string]any{}}
 	apply.SetAPIVersion(crdResource.GroupVersion().String())

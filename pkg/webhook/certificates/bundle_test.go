@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// apiServer answers every get with an object, and keeps what is applied.
+// apiServer answers every get with an object and records what is applied.
 type apiServer struct {
-	object  string // YAML; none if empty
+	object  string // YAML; empty if there is none
 	applied map[string]any
 	query   string
 }
@@ -52,7 +52,7 @@ func (a *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 var testOwn = own{"podmanager-system", "podmanager-webhook", []string{"127.0.0.1"}}
 
-// asBase64 is how bytes are written in JSON.
+// asBase64 encodes text as JSON encodes bytes.
 func asBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
 const validatingObject = `
@@ -80,13 +80,13 @@ spec:
       clientConfig: {service: {namespace: podmanager-system, name: podmanager-webhook, path: /convert}, caBundle: b2xk}
 `
 
-// Only webhooks of ours are read, and of these only the bundle is written, if the object is still the one that was read.
+// Only our webhooks are read. Only their bundles are written, and only if the object has not changed since it was read.
 func TestConfigurations(t *testing.T) {
 	tests := map[string]struct {
 		isCRD  bool
 		object string
-		held   []string // none if nothing is to be written
-		want   string   // JSON that is applied, without its identity
+		held   []string // empty if nothing is to be written
+		want   string   // applied JSON without type and metadata
 	}{
 		"a configuration": {false, validatingObject, []string{"old", ""}, `{"webhooks":[` +
 			`{"clientConfig":{"caBundle":"` + asBase64("new") + `"},"name":"ours.mycompany.com"},` +

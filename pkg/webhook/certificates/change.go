@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// change is the state after a step. The state that is given stays as it is.
+// change returns the state after a step. It does not modify s.
 func change(s *state, next step, h held, now time.Time, p policy) (*state, error) {
 	changed := &state{}
 	if s != nil {
@@ -27,21 +27,21 @@ func change(s *state, next step, h held, now time.Time, p policy) (*state, error
 		changed.published = time.Time{}
 	case stepPromote:
 		changed.authority, changed.next = s.next, nil
-		// A replica that cannot read the Secret serves on with what it has, until that ends. The old CA stays in the bundle for as long.
+		// A replica that cannot read the Secret keeps serving its certificate until that expires. The old CA stays in the bundle for as long.
 		changed.old, changed.oldUntil = []*x509.Certificate{s.authority.certificate}, s.authority.endOfIssued(now, p.servingLife)
 		changed.serving, err = changed.authority.issue(p.hosts, now, p.servingLife)
 	}
 	return changed, err
 }
 
-// replace makes everything anew. Replicas that have a certificate serve on with it until the new CA is known everywhere, so that CAs of
-// ours stay in the bundle until then. No longer: deleting the Secret is how somebody says that its keys are not to be trusted any more.
+// replace creates everything from scratch. Replicas that have a certificate keep serving it until all API servers trust the new CA. Our CAs stay
+// in the bundle until then, but no longer: a user who deletes the Secret declares its keys compromised.
 func replace(h held, now time.Time, p policy) (*state, error) {
 	s := &state{oldUntil: now}
 	for _, bundle := range h.bundles {
 		all, err := parseCertificates(bundle)
 		if err != nil {
-			continue // somebody's garbage
+			continue // not a valid bundle
 		}
 		for _, found := range all {
 			isOurs := found.IsCA && found.Subject.CommonName == authorityName && now.Before(found.NotAfter)
@@ -57,8 +57,8 @@ func replace(h held, now time.Time, p policy) (*state, error) {
 	return s, err
 }
 
-// hostsWith are all names of a new certificate. If a name was missing in the one before, that one's names are kept: they are those of another
-// replica, which would otherwise put them back, without end.
+// hostsWith returns all names of a new certificate. If the previous certificate lacked one of our names, its names are kept: they belong to a
+// replica with other flags, and the two replicas would otherwise replace each other's certificates forever.
 func (p policy) hostsWith(before *pair) []string {
 	if before.serves(p.hosts) {
 		return p.hosts
@@ -68,6 +68,6 @@ func (p policy) hostsWith(before *pair) []string {
 	for _, address := range before.certificate.IPAddresses {
 		hosts = append(hosts, address.String())
 	}
-	slices.Sort(hosts[1:]) // the first gives the certificate its name
+	slices.Sort(hosts[1:]) // the first is the common name of the certificate
 	return slices.Compact(hosts)
 }

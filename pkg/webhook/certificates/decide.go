@@ -7,53 +7,53 @@ import (
 	"time"
 )
 
-// step is the next thing to do.
+// step is the next step to take.
 type step string
 
 const (
-	// stepNone: all is well.
+	// stepNone means that there is nothing to do.
 	stepNone step = "none"
-	// stepReplace makes everything anew: there is nothing, or nothing that could be used.
+	// stepReplace creates everything from scratch, because the Secret is missing or unusable.
 	stepReplace step = "replace"
-	// stepRenew makes another certificate to serve with, by the same CA.
+	// stepRenew issues a new serving certificate from the same CA.
 	stepRenew step = "renew"
-	// stepRetire takes CAs out of the bundle that nobody needs any more.
+	// stepRetire removes CAs from the bundle that are no longer needed.
 	stepRetire step = "retire"
 	// stepPublish writes the bundle into the configurations.
 	stepPublish step = "publish"
 	// stepConfirm records that the bundle is in all configurations.
 	stepConfirm step = "confirm"
-	// stepPromote lets the next CA take over: it signs what is served from then on.
+	// stepPromote makes the next CA the current one, which signs serving certificates from then on.
 	stepPromote step = "promote"
-	// stepIntroduce makes the next CA. It signs nothing yet, but gets into the bundle.
+	// stepIntroduce creates the next CA. It signs nothing yet, but is added to the bundle.
 	stepIntroduce step = "introduce"
 )
 
-// policy is how long things live.
+// policy holds the hosts and lifetimes of certificates.
 type policy struct {
-	// hosts are the names and addresses that the API server calls the webhooks by.
+	// hosts are the names and addresses at which the API server calls the webhooks.
 	hosts []string
-	// authorityLife is at least four times servingLife, so that what an old CA has signed is gone before the next CA gets old.
+	// authorityLife is four times servingLife, so that all certificates of an old CA have expired before the next CA has to be replaced.
 	servingLife, authorityLife time.Duration
-	// delay is how long it takes until all API servers have seen a bundle.
+	// delay is the time after which all API servers have seen a bundle.
 	delay time.Duration
 }
 
-// most is the longest delay. A watch lasts ten minutes at the most; an API server that has missed an event lists anew by then.
+// most is the longest delay. A watch lasts at most ten minutes, so an API server that has missed an event has listed again by then.
 const most = 10 * time.Minute
 
 func newPolicy(hosts []string, servingLife time.Duration) policy {
 	return policy{hosts: hosts, servingLife: servingLife, authorityLife: 4 * servingLife, delay: min(most, servingLife/10)}
 }
 
-// held is what the configurations hold that are there.
+// held is what the installed configurations hold.
 type held struct {
-	// known is false if one of them could not be read. bundles are those of the others.
+	// known is false if a configuration could not be read. bundles are those of the others.
 	known   bool
 	bundles [][]byte
 }
 
-// isEverywhere tells whether every configuration holds this bundle.
+// isEverywhere reports whether every configuration that was read holds this bundle.
 func (h held) isEverywhere(bundle []byte) bool {
 	for _, other := range h.bundles {
 		if !bytes.Equal(other, bundle) {
@@ -63,15 +63,15 @@ func (h held) isEverywhere(bundle []byte) bool {
 	return true
 }
 
-// decide tells the next step, or if there is none, when to decide again. It is given what the Secret holds, or nil if it is not there or
-// makes no sense.
+// decide returns the next step or, if there is none, the time of the next decision. s is the content of the Secret. It is nil if the Secret is
+// missing or invalid.
 //
-// What needs no configuration comes first: a certificate is renewed even if no configuration can be read or written.
+// Steps that need no configuration come first: a certificate is renewed even if no configuration can be read or written.
 func decide(s *state, h held, now time.Time, p policy) (step, time.Time) {
 	if s == nil || !now.Before(s.authority.certificate.NotAfter) {
 		return stepReplace, now
 	}
-	// A certificate that ends with its CA cannot be replaced by one that lasts longer.
+	// A certificate that expires with its CA cannot be replaced by one that lasts longer.
 	isDue := !now.Before(renewal(s.serving)) && s.authority.endOfIssued(now, p.servingLife).After(s.serving.certificate.NotAfter)
 	switch {
 	case isDue, !s.serving.serves(p.hosts):
@@ -82,7 +82,7 @@ func decide(s *state, h held, now time.Time, p policy) (step, time.Time) {
 		return stepPublish, now
 	case !h.known:
 		return stepNone, s.due(now, p)
-	case s.published.IsZero(), s.published.After(now.Add(time.Hour)): // no clock is that wrong: somebody has edited it
+	case s.published.IsZero(), s.published.After(now.Add(time.Hour)): // no clock is that far off, so the Secret was edited
 		return stepConfirm, now
 	case s.next != nil && s.isPublished(now, p.delay):
 		return stepPromote, now
@@ -92,19 +92,19 @@ func decide(s *state, h held, now time.Time, p policy) (step, time.Time) {
 	return stepNone, s.due(now, p)
 }
 
-// isOldUnused tells whether there are old CAs, and nothing is left that they have signed.
+// isOldUnused reports whether there are old CAs and all certificates that they signed have expired.
 func (s *state) isOldUnused(now time.Time) bool {
 	isGood := func(c *x509.Certificate) bool { return now.Before(c.NotAfter) }
 	return len(s.old) > 0 && (!now.Before(s.oldUntil) || !slices.ContainsFunc(s.old, isGood))
 }
 
-// renewal is when two thirds of a certificate's life are over.
+// renewal returns the time at which two thirds of a certificate's lifetime have passed.
 func renewal(p *pair) time.Time {
 	life := p.certificate.NotAfter.Sub(p.certificate.NotBefore)
 	return p.certificate.NotBefore.Add(life / 3 * 2)
 }
 
-// due is the next time at which something may have to be done.
+// due returns the next time at which there may be something to do.
 func (s *state) due(now time.Time, p policy) time.Time {
 	due := s.authority.certificate.NotAfter
 	for _, at := range []time.Time{renewal(s.serving), renewal(s.authority), s.oldUntil, s.published.Add(p.delay), s.published.Add(2 * p.delay)} {

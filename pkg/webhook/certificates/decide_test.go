@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// The life of a CA in these tests: two thirds of it are over after 2400 h, two thirds of a certificate's life after 600 h, less the hour
-// that both begin earlier.
+// servingLife is the lifetime of a serving certificate. A CA lives for 3600 h. Two thirds of these lifetimes have passed after almost 600 h and
+// 2400 h, because both start an hour in the past.
 const servingLife = 900 * time.Hour
 
-// start is when the first CA was made.
+// start is the time at which the first CA was created.
 var start = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// at is a time by the hours since the start.
+// at returns the time that many hours after start.
 func at(hours float64) time.Time {
 	return start.Add(time.Duration(hours * float64(time.Hour)))
 }
 
-// made is a state with CAs and a certificate made at some hours; below 0 for none.
+// made returns a state whose CAs and certificate were created at the given hours. A negative hour means none.
 func made(t *testing.T, p policy, authority, serving, next, old float64) *state {
 	t.Helper()
 	must := func(made *pair, err error) *pair {
@@ -54,14 +54,14 @@ func TestDecide(t *testing.T) {
 	promoted.published, promoted.oldUntil = at(2401), at(3302)
 	replaced := made(t, p, 0, 0, -1, 0)
 	replaced.published, replaced.oldUntil = at(5), at(0)
-	edited := made(t, p, 2400, 3601, -1, 0) // the old CA has ended at 3600
+	edited := made(t, p, 2400, 3601, -1, 0) // the old CA expires at 3600
 	edited.published, edited.oldUntil = at(2401), at(1e6)
 	future := made(t, p, 0, 0, -1, -1)
 	future.published = at(1e6)
-	lastOnes := made(t, p, 0, 3500, -1, -1) // ends with its CA, at 3600
+	lastOnes := made(t, p, 0, 3500, -1, -1) // expires with its CA, at 3600
 	renamed := made(t, newPolicy([]string{"other"}, servingLife), 0, 0, -1, -1)
 
-	// delayed is a little more than the delay of 10 minutes, in hours.
+	// delayed is slightly more than the delay of 10 minutes, in hours.
 	const delayed = 1.001 / 6
 	everywhere := func(s *state) held { return held{true, [][]byte{s.bundle(), s.bundle()}} }
 	nowhere, unknown, absent := held{true, [][]byte{nil}}, held{}, held{known: true}
@@ -70,7 +70,7 @@ func TestDecide(t *testing.T) {
 		held  held
 		now   float64
 		want  step
-		due   float64 // for none
+		due   float64 // for stepNone
 	}{
 		"nothing is there":                  {nil, absent, 0, stepReplace, 0},
 		"nothing is known":                  {nil, unknown, 0, stepReplace, 0},
@@ -121,7 +121,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// After each step the next one follows, and in the end there is nothing to do until something is due.
+// The steps follow each other, and then there is nothing to do until something is due.
 func TestStepsFollowEachOther(t *testing.T) {
 	p := newPolicy([]string{testHost}, servingLife)
 	var s *state
@@ -187,7 +187,7 @@ func TestChange(t *testing.T) {
 		t.Errorf("the old key is still there, error %v", err)
 	}
 
-	// Two replicas with different names for the server end up with both.
+	// If two replicas have different names for the server, the certificate ends up with both.
 	other := newPolicy([]string{"other", "127.0.0.1"}, servingLife)
 	first, err := change(before, stepRenew, held{}, at(1), other)
 	if err != nil || !first.serving.serves(other.hosts) || !first.serving.serves(p.hosts) {

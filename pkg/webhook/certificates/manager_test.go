@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// lag is how far an API server may be behind: as long as the delay, less the time that a request takes.
+// lag is how far an API server may be behind: the delay, minus the time that requests take.
 const lag = testLife/10 - time.Second
 
-// settled is how long replicas need for what is due.
+// settled is the time that replicas need to finish what is due.
 const settled = 5 * time.Second
 
-// Ten CAs follow each other while API servers that are behind call all the time, and no call fails. One replica starts in the middle of it
-// all, another one cannot reach the API server while a CA changes.
+// The CA is rotated ten times while lagging API servers call all the time, and no call fails. One replica starts in the middle, and another one
+// cannot reach the API server while the CA changes.
 func TestTenRotations(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		first, second := w.start(t), w.start(t)
-		pass(lag + settled) // an API server that has never seen a bundle cannot trust anybody
+		pass(lag + settled) // an API server that has never seen a bundle cannot trust any replica
 		const rotation = testLife*4*2/3 + testLife/10
 		seen := map[string]bool{}
 		for range 10 {
@@ -35,7 +35,7 @@ func TestTenRotations(t *testing.T) {
 			}
 			second.link.cut(false)
 			third := w.start(t)
-			pass(settled) // before that it is not ready
+			pass(settled) // it is not ready before that
 			if failed, err := w.stream(testLife/5, lag, first, second, third); failed > 0 {
 				t.Fatalf("%d calls failed after another replica has started, such as: %v", failed, err)
 			}
@@ -61,7 +61,7 @@ func TestTenRotations(t *testing.T) {
 	})
 }
 
-// That an API server needs longer than the delay is what makes calls fail: the test above would see it.
+// If an API server lags by more than the delay, calls fail. This shows that the test above would detect it.
 func TestAPIServerTooFarBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -73,7 +73,7 @@ func TestAPIServerTooFarBehind(t *testing.T) {
 	})
 }
 
-// Replicas that start at the same moment agree on one Secret, and the API server trusts both.
+// Replicas that start at the same time agree on one Secret, and the API server trusts all of them.
 func TestReplicasStartTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -92,7 +92,7 @@ func TestReplicasStartTogether(t *testing.T) {
 	})
 }
 
-// Whoever deletes the Secret gets a new CA, without a call that fails, and the old one is trusted no longer than needed.
+// If a user deletes the Secret, there is a new CA, no call fails, and the old CA is trusted no longer than needed.
 func TestSecretDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -118,7 +118,7 @@ func TestSecretDeleted(t *testing.T) {
 	})
 }
 
-// Whatever somebody writes into the Secret, it is made anew, without a call that fails.
+// If the content of the Secret is invalid, it is created again, and no call fails.
 func TestGarbageInSecret(t *testing.T) {
 	change := func(key, value string) func(map[string][]byte) {
 		return func(data map[string][]byte) { data[key] = []byte(value) }
@@ -167,7 +167,7 @@ func TestGarbageInSecret(t *testing.T) {
 	}
 }
 
-// A bundle that somebody overwrites is put back at once; CAs of somebody else are not kept.
+// If another client overwrites the bundle, it is restored at once. Foreign CAs are not kept.
 func TestBundleOverwritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -191,7 +191,7 @@ func TestBundleOverwritten(t *testing.T) {
 	})
 }
 
-// Where nothing is installed there is a certificate, and nobody to trust it. An installation gets the bundle.
+// If no configuration is installed, a replica still has a certificate. A configuration that is installed later gets the bundle.
 func TestNotInstalled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -213,7 +213,7 @@ func TestNotInstalled(t *testing.T) {
 	})
 }
 
-// Without the API server a replica is not ready and says why, and is ready as soon as it is back.
+// Without the API server a replica is not ready and reports why. It becomes ready once the API server is back.
 func TestAPIServerAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -237,7 +237,7 @@ func TestAPIServerAway(t *testing.T) {
 	})
 }
 
-// All replicas were away until the CA had ended: everything is made anew.
+// If all replicas were down until the CA expired, everything is created again.
 func TestAllEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// authorityName is the subject of every CA that is made here.
+// authorityName is the subject of every CA that this package creates.
 const authorityName = "podmanager-webhook-ca"
 
 // The types of PEM blocks.
@@ -27,7 +27,7 @@ type pair struct {
 	key         *ecdsa.PrivateKey
 }
 
-// newAuthority makes a CA, which can sign certificates of servers, and no other CA.
+// newAuthority creates a CA that can sign server certificates, but no other CA.
 func newAuthority(now time.Time, life time.Duration) (*pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -39,7 +39,7 @@ func newAuthority(now time.Time, life time.Duration) (*pair, error) {
 	return sign(template, key, template, key)
 }
 
-// issue makes a certificate for a server that is called by any of these DNS names and addresses. It ends with the CA at the latest.
+// issue creates a server certificate for these DNS names and addresses. It expires with the CA at the latest.
 func (p *pair) issue(hosts []string, now time.Time, life time.Duration) (*pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -58,9 +58,9 @@ func (p *pair) issue(hosts []string, now time.Time, life time.Duration) (*pair, 
 	return sign(template, key, p.certificate, p.key)
 }
 
-// endOfIssued is when a certificate ends that this CA issues now.
+// endOfIssued returns when a certificate expires that this CA issues now.
 func (p *pair) endOfIssued(now time.Time, life time.Duration) time.Time {
-	end := now.Add(life).Truncate(time.Second) // as it is written
+	end := now.Add(life).Truncate(time.Second) // the resolution of certificates
 	if end.After(p.certificate.NotAfter) {
 		return p.certificate.NotAfter
 	}
@@ -68,10 +68,10 @@ func (p *pair) endOfIssued(now time.Time, life time.Duration) time.Time {
 }
 
 func newTemplate(name string, now, end time.Time) *x509.Certificate {
-	// The clock of the one who verifies may be behind, by less than an hour if certificates live for days.
+	// The client's clock may be behind, by up to an hour if certificates live for days.
 	behind := min(time.Hour, end.Sub(now)/10)
 	if len(name) > 64 {
-		name = authorityName // a longer common name is not allowed; nobody looks at it anyway
+		name = authorityName // a longer common name is not allowed, and no client uses it
 	}
 	return &x509.Certificate{Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-behind), NotAfter: end}
 }
@@ -92,7 +92,7 @@ func sign(template *x509.Certificate, key *ecdsa.PrivateKey, parent *x509.Certif
 	return &pair{certificate, key}, nil
 }
 
-// serves tells whether a server with this certificate may be called by all of these names and addresses.
+// serves reports whether the certificate is valid for all of these names and addresses.
 func (p *pair) serves(hosts []string) bool {
 	for _, host := range hosts {
 		if p.certificate.VerifyHostname(host) != nil {
@@ -102,7 +102,7 @@ func (p *pair) serves(hosts []string) bool {
 	return true
 }
 
-// forServer is the certificate as a server needs it.
+// forServer returns the certificate in the form that a TLS server needs.
 func (p *pair) forServer() *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{p.certificate.Raw}, PrivateKey: p.key, Leaf: p.certificate}
 }
@@ -115,7 +115,7 @@ func (p *pair) encode() (certificate, key []byte, err error) {
 	return encodeCertificates(p.certificate), pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: der}), nil
 }
 
-// parsePair reads a certificate and its key, and fails if they do not belong together.
+// parsePair parses a certificate and its key. It fails if they do not belong together.
 func parsePair(certificate, key []byte) (*pair, error) {
 	certificates, err := parseCertificates(certificate)
 	if err != nil {
@@ -147,7 +147,7 @@ func encodeCertificates(certificates ...*x509.Certificate) []byte {
 	return all
 }
 
-// parseCertificates reads certificates one after the other.
+// parseCertificates parses a sequence of PEM certificates.
 func parseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {

@@ -20,22 +20,22 @@ const (
 	publishedKey                      = "published"
 )
 
-// state is what the Secret holds.
+// state is the content of the Secret.
 type state struct {
-	// authority has signed the certificate that is served.
+	// authority has signed the serving certificate.
 	authority *pair
-	// next will follow it, and is already in the bundle. It is nil most of the time.
+	// next will replace authority and is already in the bundle. It is nil most of the time.
 	next *pair
-	// old are CAs that have signed what a replica may still serve. Their keys are gone.
+	// old are CAs whose certificates a replica may still serve. Their keys are gone.
 	old      []*x509.Certificate
 	oldUntil time.Time
-	// serving is the certificate that replicas serve with.
+	// serving is the certificate that replicas serve.
 	serving *pair
-	// published is when the newest CA was first seen in all bundles; zero if it was not.
+	// published is when the newest CA was first seen in all bundles. It is zero if it was not seen yet.
 	published time.Time
 }
 
-// bundle is what API servers have to trust. Its order is that of age, so that it stays as it is when one CA follows the other.
+// bundle returns the CAs that API servers have to trust. They are sorted by age, so that the bundle does not change when a CA is promoted.
 func (s *state) bundle() []byte {
 	all := []*x509.Certificate{s.authority.certificate}
 	if s.next != nil {
@@ -48,15 +48,15 @@ func (s *state) bundle() []byte {
 	return encodeCertificates(all...)
 }
 
-// isTrusted tells whether API servers have seen the CA of the certificate that is served.
+// isTrusted reports whether API servers have seen the CA of the serving certificate.
 func (s *state) isTrusted(now time.Time, delay time.Duration) bool {
 	if s.next != nil {
-		return true // published is about the next one, which comes only after this one was published
+		return true // published refers to next, which is introduced only after authority was published
 	}
 	return s.isPublished(now, delay)
 }
 
-// isPublished tells whether the newest CA has been in all bundles for so long.
+// isPublished reports whether the newest CA has been in all bundles for that long.
 func (s *state) isPublished(now time.Time, since time.Duration) bool {
 	return !s.published.IsZero() && !now.Before(s.published.Add(since))
 }
@@ -81,7 +81,7 @@ func (s *state) encode() (map[string][]byte, error) {
 	return data, err
 }
 
-// parseState reads the data of the Secret. Whatever cannot be used is an error, also if the rest could: half of a state has no meaning.
+// parseState parses the data of the Secret. Any invalid part is an error, even if the rest is valid: a partial state is meaningless.
 func parseState(data map[string][]byte) (*state, error) {
 	s := &state{}
 	var problems []error
@@ -112,7 +112,7 @@ func parseState(data map[string][]byte) (*state, error) {
 	return s, errors.Join(problems...)
 }
 
-// check tells whether the parts belong together.
+// check returns an error if the parts do not belong together.
 func (s *state) check() error {
 	if !s.authority.certificate.IsCA || s.next != nil && !s.next.certificate.IsCA {
 		return errors.New("what should be a CA is none")

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// watchObjects watches the Secret and the configurations: just these, by name, and of these only the metadata. That costs the API server
-// less than a look at them every few seconds would, the CRD alone having 200 KB, and what somebody overwrites is put back at once.
+// watchObjects watches the Secret and the configurations: only these, by name, and only their metadata. This costs the API server less than
+// polling, as the CRD alone has 200 KB, and an overwritten bundle is restored at once.
 func watchObjects(client metadata.Interface, config Config) func(context.Context, func()) {
 	return func(ctx context.Context, changed func()) {
 		var running sync.WaitGroup
@@ -34,9 +34,9 @@ func watchObjects(client metadata.Interface, config Config) func(context.Context
 	}
 }
 
-// watchObject calls changed for each change of an object. It goes on if the object does not exist, or does no longer.
+// watchObject calls changed for each change of an object. It keeps watching if the object does not exist or is deleted.
 func watchObject(client metadata.ResourceInterface, name string, changed func()) cache.Controller {
-	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String() // rights on this name are enough then
+	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String() // needs permission for this name only
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ObjectType: &metav1.PartialObjectMetadata{},
 		ListerWatcher: &cache.ListWatch{

@@ -24,18 +24,18 @@ const (
 	testLife = 1000 * time.Second // a delay of 100 s, a CA of 4000 s
 )
 
-// roundTrip is how long each request to the API server takes, so that requests of two replicas can cross.
+// roundTrip is the duration of each request to the API server, so that requests of two replicas can overlap.
 const roundTrip = 10 * time.Millisecond
 
-// world has an API server with one Secret and one configuration, which replicas share.
+// world is an API server with one Secret and one configuration, which replicas share.
 type world struct {
 	mu      sync.Mutex
 	version int
 	secret  *corev1.Secret
-	creates int // that have succeeded
-	// bundles are all that the configuration has held, the newest last. There is none if it is not installed.
+	creates int // successful ones
+	// bundles are all bundles that the configuration has held, newest last. It is empty if the configuration is not installed.
 	bundles []published
-	// watchers are told of changes.
+	// watchers are notified of changes.
 	watchers []func()
 }
 
@@ -48,7 +48,7 @@ func newWorld() *world {
 	return &world{bundles: []published{{nil, time.Now()}}}
 }
 
-// changed tells those who watch, with the lock held.
+// changed notifies the watchers. The lock must be held.
 func (w *world) changed() {
 	w.version++
 	for _, tell := range w.watchers {
@@ -56,7 +56,7 @@ func (w *world) changed() {
 	}
 }
 
-// link is a replica's way to the API server.
+// link is a replica's connection to the API server.
 type link struct {
 	*world
 	isCut bool
@@ -120,7 +120,7 @@ func (l *link) Update(_ context.Context, secret *corev1.Secret, _ metav1.UpdateO
 	return l.store(secret), nil
 }
 
-// store is called with the lock held.
+// store stores the Secret. The lock must be held.
 func (w *world) store(secret *corev1.Secret) *corev1.Secret {
 	w.secret = secret.DeepCopy()
 	w.changed()
@@ -128,7 +128,7 @@ func (w *world) store(secret *corev1.Secret) *corev1.Secret {
 	return w.secret.DeepCopy()
 }
 
-// configuration is that of the world, over a link.
+// configuration returns the configuration of the world, accessed over the link.
 func (l *link) configuration() configuration {
 	return configuration{"test", func(context.Context) (*holder, error) {
 		if err := l.pass(); err != nil {
@@ -156,20 +156,20 @@ func (l *link) configuration() configuration {
 	}}
 }
 
-// hold is called with the lock held.
+// hold writes the bundle into the configuration. The lock must be held.
 func (w *world) hold(bundle []byte) {
 	w.bundles = append(w.bundles, published{bundle, time.Now()})
 	w.changed()
 }
 
-// overwrite is what somebody else does to the configuration.
+// overwrite writes the bundle as another client.
 func (w *world) overwrite(bundle []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hold(bundle)
 }
 
-// setSecret is what somebody else does to the Secret: other data, or nil to delete it.
+// setSecret changes the data of the Secret as another client. nil deletes the Secret.
 func (w *world) setSecret(data map[string][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -181,7 +181,7 @@ func (w *world) setSecret(data map[string][]byte) {
 	w.store(&corev1.Secret{Data: data})
 }
 
-// state is what the Secret holds.
+// state returns the content of the Secret.
 func (w *world) state(t *testing.T) *state {
 	t.Helper()
 	w.mu.Lock()
@@ -196,7 +196,7 @@ func (w *world) state(t *testing.T) *state {
 	return s
 }
 
-// trusted is the bundle that an API server knows which is behind by lag.
+// trusted returns the bundle that an API server with this lag knows.
 func (w *world) trusted(lag time.Duration) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -210,7 +210,7 @@ func (w *world) trusted(lag time.Duration) []byte {
 
 func (w *world) bundle() []byte { return w.trusted(0) }
 
-// authorities is how many CAs the configuration holds.
+// authorities returns the number of CAs in the configuration.
 func (w *world) authorities(t *testing.T) int {
 	t.Helper()
 	all, err := parseCertificates(w.bundle())
@@ -220,14 +220,14 @@ func (w *world) authorities(t *testing.T) int {
 	return len(all)
 }
 
-// replica is a Manager that runs.
+// replica is a running Manager.
 type replica struct {
 	*Manager
 	link *link
 	stop func()
 }
 
-// start runs a replica until the test ends or it is stopped.
+// start runs a replica until it is stopped or the test ends.
 func (w *world) start(t *testing.T) *replica {
 	t.Helper()
 	link := &link{world: w}
@@ -253,7 +253,7 @@ func (w *world) start(t *testing.T) *replica {
 	return r
 }
 
-// call is a request of an API server which trusts this bundle: a TLS handshake and a byte, there and back.
+// call sends a request as an API server that trusts this bundle: a TLS handshake and one byte in each direction.
 func (r *replica) call(bundle []byte) error {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
@@ -284,9 +284,9 @@ func (r *replica) call(bundle []byte) error {
 	return <-answered
 }
 
-// stream calls all replicas for a while, every few seconds, and returns how many calls failed, and the first failure.
+// stream calls all replicas about once a minute for the duration. It returns the number of failed calls and the first error.
 func (w *world) stream(duration, lag time.Duration, replicas ...*replica) (failed int, first error) {
-	const every = 61 * time.Second // no divisor of any life
+	const every = 61 * time.Second // not a divisor of any lifetime
 	for end := time.Now().Add(duration); time.Now().Before(end); time.Sleep(every) {
 		for _, r := range replicas {
 			if err := r.call(w.trusted(lag)); err != nil {
@@ -305,7 +305,7 @@ func pass(duration time.Duration) {
 	synctest.Wait()
 }
 
-// expectServing expects that a replica serves with the certificate of the Secret, and is ready.
+// expectServing checks that the replicas serve the certificate in the Secret and are ready.
 func expectServing(t *testing.T, w *world, replicas ...*replica) {
 	t.Helper()
 	want := w.state(t).serving.certificate.Raw

@@ -15,7 +15,7 @@ var (
 	alpha = v1alpha1.GroupVersion.String()
 )
 
-// check says why an object cannot be converted to a version. It comes before convert, which always succeeds.
+// check returns an error if an object cannot be converted to a version. It must be called before convert, which always succeeds.
 func check(object raw, version string) error {
 	header := object.pick("apiVersion", "kind")
 	from, kind := bounds.Short(header["apiVersion"].text()), bounds.Short(header["kind"].text())
@@ -30,7 +30,7 @@ func check(object raw, version string) error {
 	return nil
 }
 
-// convert is the object in another version.
+// convert returns the object in another version.
 func convert(object raw, version string) value {
 	switch object.pick("apiVersion")["apiVersion"].text() {
 	case version:
@@ -42,7 +42,7 @@ func convert(object raw, version string) value {
 	}
 }
 
-// hubToAlpha shows what v1alpha1 can say, and keeps all of v1 in the status.
+// hubToAlpha shows what v1alpha1 can express, and keeps the complete v1 spec and status in the status.
 func hubToAlpha(object raw) value {
 	status := map[string]value{}
 	converted := map[string]value{"apiVersion": stringOf(alpha), "status": edited{fields: status}}
@@ -70,7 +70,7 @@ func hubToAlpha(object raw) value {
 	return edited{object, converted}
 }
 
-// alphaToHub begins with what was kept, and then v1alpha1 has its say.
+// alphaToHub starts with the kept v1 fields and overrides them with the fields of v1alpha1.
 func alphaToHub(object raw) value {
 	converted := map[string]value{"apiVersion": stringOf(hub)}
 	parts := object.pick("spec", "status")
@@ -88,14 +88,14 @@ func alphaToHub(object raw) value {
 	return edited{object, converted}
 }
 
-// hubSpec is the spec of v1 that was kept, with the size, image and command of v1alpha1.
+// hubSpec returns the kept spec of v1 with the size, image and command of v1alpha1.
 func hubSpec(shown, kept raw) value {
 	fields := shown.pick("size", "image", "command")
 	spec := map[string]value{}
 	move(fields, "size", spec, "replicas")
 	template := kept.pick("template")["template"]
 	if !template.isObject() {
-		if isEmpty(fields["command"]) { // the short form of v1, which knows no command
+		if isEmpty(fields["command"]) { // the short form of v1, which has no command
 			move(fields, "image", spec, "image")
 			return edited{kept, spec}
 		}
@@ -103,7 +103,7 @@ func hubSpec(shown, kept raw) value {
 	}
 	first, container := firstContainer(template), map[string]value{}
 	if first == nil {
-		if fields["image"] == nil && fields["command"] == nil { // a template without containers, and nothing to say about one
+		if fields["image"] == nil && fields["command"] == nil { // neither a container nor fields for one
 			return edited{kept, spec}
 		}
 		container["name"] = stringOf(v1.ShorthandContainer)
@@ -114,14 +114,14 @@ func hubSpec(shown, kept raw) value {
 	return edited{kept, spec}
 }
 
-// move makes a field of one object that of another, under its name there. What the first does not have, the other has not either.
+// move copies a field from one object to another under the name as. If the field is missing in from, it is removed from the result.
 func move(from map[string]raw, name string, to map[string]value, as string) {
 	if to[as] = nil; from[name] != nil {
 		to[as] = from[name]
 	}
 }
 
-// isEmpty reports whether a command is none: an empty list, or no list.
+// isEmpty reports whether a command is an empty list, or not a list at all.
 func isEmpty(command raw) bool {
 	for range bounds.Elements(command) {
 		return false
@@ -129,7 +129,7 @@ func isEmpty(command raw) bool {
 	return true
 }
 
-// firstContainer is that of a template; nil if there is none.
+// firstContainer returns the first container of a template, or nil if there is none.
 func firstContainer(template raw) raw {
 	for first := range bounds.Elements(template.pick("spec")["spec"].pick("containers")["containers"]) {
 		if container := raw(first); container.isObject() {
@@ -146,8 +146,8 @@ func withFirstContainer(template raw, container value) value {
 	return edited{template, map[string]value{"spec": edited{spec, map[string]value{"containers": containers}}}}
 }
 
-// decode is the object in a string; nil if there is none. If an API server lets a client write nonsense there, the object is what v1alpha1
-// says, and the conversion does not fail.
+// decode returns the object in a string, or nil if there is none. If an API server lets a client write an invalid value, the object has only the
+// fields of v1alpha1, and the conversion does not fail.
 func decode(kept raw) raw {
 	object := raw(bytes.TrimSpace([]byte(kept.text())))
 	if !object.isObject() || !json.Valid(object) || bounds.Check(object, nil) != nil {

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// object is a PodManager in YAML, of v1 unless it says another version.
+// object parses a PodManager from YAML. It is of v1 unless the text has another version.
 func object(t *testing.T, text string) map[string]any {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
@@ -38,7 +38,7 @@ func decodeObject(data []byte) (object map[string]any, err error) {
 	return object, err
 }
 
-// encode is an object as JSON with sorted keys: the same for the same object.
+// encode encodes an object as JSON with sorted keys, so that equal objects have equal encodings.
 func encode(object map[string]any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -49,7 +49,7 @@ func encode(object map[string]any) string {
 	return strings.TrimSpace(text.String())
 }
 
-// sent is an object as API servers send it, which escape what could be HTML.
+// sent encodes an object as API servers send it: with HTML characters escaped.
 func sent(t *testing.T, object map[string]any) raw {
 	t.Helper()
 	data, err := json.Marshal(object)
@@ -91,7 +91,7 @@ func same(t *testing.T, what string, got, want any) {
 
 const alphaHeader = "apiVersion: apps.mycompany.com/v1alpha1\n"
 
-// What v1alpha1 shows of an object that is stored as v1.
+// v1alpha1 shows an object that is stored as v1.
 func TestShown(t *testing.T) {
 	tests := map[string]struct{ v1, spec, status string }{
 		"the short form": {"spec: {replicas: 2, image: a}", "{size: 2, image: a}", ""},
@@ -119,7 +119,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// What becomes of the spec of v1alpha1: of a new object, and of one that was stored as v1 before.
+// The spec of v1alpha1 is converted to v1, for a new object and for one that was stored as v1 before.
 func TestWritten(t *testing.T) {
 	tests := map[string]struct{ stored, written, want string }{
 		"new":                        {"", "{size: 2, image: a}", "{replicas: 2, image: a}"},
@@ -148,7 +148,7 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// What is kept can be nonsense only if an API server lets somebody write it. It is then as if there were nothing, and no error.
+// The kept fields can be invalid only if an API server lets a client write them. They are then ignored, without an error.
 func TestNonsenseIsNoError(t *testing.T) {
 	for name, kept := range map[string]any{
 		"empty": "", "no JSON": "{", "a list": "[1]", "null": "null", "a number": json.Number("5"), "an object": map[string]any{"image": "b"},
@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// An object that has the version already is not touched.
+// An object that already has the version is not modified.
 func TestSameVersion(t *testing.T) {
 	for _, version := range []string{hub, alpha} {
 		from := object(t, "apiVersion: "+version+"\nspec: {image: a, size: 1, replicas: 2}\nstatus: {v1Spec: x}")

@@ -16,11 +16,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
-// Path is where the CRD of artifacts/webhook says that conversions are served.
+// Path is the path of the conversion webhook in the CRD of artifacts/webhook.
 const Path = "/convert"
 
-// Handler answers ConversionReviews. A review that can be read is answered with code 200, also if it cannot be carried out: the API server
-// shows its user the message in the answer, and not that of another code.
+// Handler answers ConversionReviews. A valid review is answered with code 200 even if the conversion fails: with any other code, the API server
+// would not show the message to its user.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked, err := read(r.Body)
@@ -34,14 +34,14 @@ func Handler() http.Handler {
 	})
 }
 
-// read is the review that is asked for.
+// read reads and checks the review.
 func read(body io.Reader) (*review, error) {
 	data, err := io.ReadAll(body)
 	if err != nil {
 		return nil, err
 	}
 	if !utf8.Valid(data) {
-		return nil, errors.New("the body is no UTF-8") // decoded, each wrong byte would become three
+		return nil, errors.New("the body is no UTF-8") // decoding would turn each invalid byte into three
 	}
 	asked := &review{}
 	if err := bounds.Unmarshal(data, asked); err != nil {
@@ -56,8 +56,8 @@ func read(body io.Reader) (*review, error) {
 	return asked, nil
 }
 
-// answer converts the objects one by one, and writes each to the client before the next, so that they are not in memory together. What
-// cannot be converted is found before.
+// answer converts the objects one by one and writes each to the client before it converts the next, so that they are not all in memory at once.
+// Objects that cannot be converted are detected first.
 func answer(w http.ResponseWriter, asked *review) {
 	reply := review{TypeMeta: asked.TypeMeta, Response: &response{
 		UID: asked.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}, ConvertedObjects: []json.RawMessage{},
@@ -75,7 +75,7 @@ func answer(w http.ResponseWriter, asked *review) {
 	const end = "]}}"
 	w.Header().Set("Content-Type", "application/json")
 	to := bufio.NewWriter(w)
-	defer to.Flush() // an API server that has gone away asks again
+	defer to.Flush() // an API server that has disconnected will retry
 	_, _ = to.Write(bytes.TrimSuffix(frame, []byte(end)))
 	for i, object := range objects {
 		if i > 0 {

@@ -16,7 +16,7 @@ import (
 	"k8s.io/klog/v2/ktesting"
 )
 
-// post sends a body as the API server does, and returns the code and the answer.
+// post sends a body as the API server does, and returns the code and the response.
 func post(t *testing.T, body string) (int, string) {
 	t.Helper()
 	server := httptest.NewServer(Handler())
@@ -33,7 +33,7 @@ func post(t *testing.T, body string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// reviewOf asks for objects in a version.
+// reviewOf returns a review that asks for objects in a version.
 func reviewOf(version string, objects ...string) string {
 	return fmt.Sprintf(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"u1","desiredAPIVersion":%q,"objects":[%s]}}`,
 		version, strings.Join(objects, ","))
@@ -43,7 +43,7 @@ func managerOf(version, name string) string {
 	return fmt.Sprintf(`{"apiVersion":%q,"kind":"PodManager","metadata":{"name":%q,"uid":"uid-of-%s"},"spec":{"image":"a"}}`, version, name, name)
 }
 
-// answered is the response to a review that was understood.
+// answered returns the response to a valid review.
 func answered(t *testing.T, body string) response {
 	t.Helper()
 	code, text := post(t, body)
@@ -57,7 +57,7 @@ func answered(t *testing.T, body string) response {
 	return *got.Response
 }
 
-// The objects come back in their order, each with its name and uid, those included that have the version already.
+// The objects come back in order, with their names and uids, including those that already have the version.
 func TestHandlerConverts(t *testing.T) {
 	tests := map[string]struct {
 		version string
@@ -89,7 +89,7 @@ func TestHandlerConverts(t *testing.T) {
 	}
 }
 
-// What cannot be converted is told in the answer, where the API server looks, and nothing is converted in part.
+// A failed conversion is reported in the response, where the API server looks for it. No object is converted in that case.
 func TestHandlerTellsWhatFailed(t *testing.T) {
 	tests := map[string]struct {
 		version string
@@ -111,7 +111,7 @@ func TestHandlerTellsWhatFailed(t *testing.T) {
 	}
 }
 
-// What is refused is answered in few words, however long it is.
+// The response to an invalid request is short, however long the request is.
 func TestHandlerRefuses(t *testing.T) {
 	whole := reviewOf(hub, managerOf(alpha, "a"))
 	endless := strings.Repeat("<", 1<<20)
@@ -150,7 +150,7 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 }
 
-// The log says in few words what was refused, however long that is.
+// The log entry for an invalid request is short, however long the request is.
 func TestHandlerLogsLittle(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(9)))
 	for _, part := range []string{"ConversionReview", "apiextensions.k8s.io/v1", "request"} {
@@ -164,7 +164,7 @@ func TestHandlerLogsLittle(t *testing.T) {
 	}
 }
 
-// A thousand objects of a usual size come back. The log tells the time: a small part of the 30 s that the API server waits.
+// A thousand objects of typical size are converted. The log shows the time: a small part of the 30 s that the API server waits.
 func TestHandlerConvertsMany(t *testing.T) {
 	objects := make([]string, 1000)
 	for i := range objects {

@@ -11,27 +11,27 @@ import (
 	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
-// value is JSON that is yet to be written. An object of megabytes is written once, from the request into the answer, and is never in memory
-// as a tree: that would take dozens of times its size.
+// value is JSON to be written. An object of several megabytes is copied once, from the request to the response, and never exists in memory as a
+// tree, which would take dozens of times its size.
 type value interface {
 	writeTo(*bufio.Writer)
 }
 
-// raw is a part of the request. A part that is missing is nil.
+// raw is a part of the request. It is nil if the part is missing.
 type raw []byte
 
 func (r raw) writeTo(w *bufio.Writer) { _, _ = w.Write(r) }
 
 func (r raw) isObject() bool { return len(r) > 0 && r[0] == '{' }
 
-// text is what a string says; empty if it is no string.
+// text returns the value of a string. It is empty if r is not a string.
 func (r raw) text() string {
 	var text string
 	_ = json.Unmarshal(r, &text)
 	return text
 }
 
-// pick has those of the fields that an object has. What is no object has none.
+// pick returns the named fields that an object has. It returns none if r is not an object.
 func (r raw) pick(names ...string) map[string]raw {
 	picked := map[string]raw{}
 	for field := range bounds.Fields(r) {
@@ -44,7 +44,7 @@ func (r raw) pick(names ...string) map[string]raw {
 	return picked
 }
 
-// edited is an object with other values of some fields. A field whose value is nil is left out.
+// edited is an object with some fields replaced. A field whose value is nil is omitted.
 type edited struct {
 	from   raw
 	fields map[string]value
@@ -72,7 +72,7 @@ func (e edited) writeTo(w *bufio.Writer) {
 	_ = w.WriteByte('}')
 }
 
-// withFirst is a list with another first element, or a list of that alone.
+// withFirst is a list with its first element replaced, or with that element alone.
 type withFirst struct {
 	first value
 	from  raw
@@ -92,19 +92,19 @@ func (l withFirst) writeTo(w *bufio.Writer) {
 	_ = w.WriteByte(']')
 }
 
-// quoted is JSON in a string. It is compact, and has < > & as they are, although API servers send them escaped: people may read it.
+// quoted is JSON in a string. It is compact, and contains < > & unescaped although API servers send them escaped, because people may read it.
 type quoted raw
 
-// inString puts JSON into a string. A pair of backslashes comes first, or the second of them could be taken for the begin of an escape.
+// inString quotes JSON. A pair of backslashes must match first. Otherwise its second backslash could be mistaken for the start of an escape.
 var inString = strings.NewReplacer(`\\`, `\\\\`, `\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\`, `\\`, `"`, `\"`)
 
 func (q quoted) writeTo(w *bufio.Writer) {
 	var compact bytes.Buffer
-	_ = json.Compact(&compact, q) // it came as JSON
+	_ = json.Compact(&compact, q) // it is valid JSON
 	_ = w.WriteByte('"')
 	_, _ = inString.WriteString(w, compact.String())
 	_ = w.WriteByte('"')
 }
 
-// stringOf is a constant as JSON.
+// stringOf returns a constant as JSON.
 func stringOf(text string) raw { return raw(`"` + text + `"`) }

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// review is a ConversionReview of apiextensions.k8s.io/v1, whose package is a megabyte with all that it imports.
+// review is a ConversionReview of apiextensions.k8s.io/v1. That package would add a megabyte with its imports.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -18,7 +18,7 @@ type review struct {
 const (
 	reviewVersion = "apiextensions.k8s.io/v1"
 	reviewKind    = "ConversionReview"
-	// maxUID is how long the uid of a request may be, which is sent back. Those of API servers have 36 characters.
+	// maxUID limits the length of the request's uid, which is sent back. API servers use 36 characters.
 	maxUID = 100
 )
 
@@ -31,7 +31,7 @@ type request struct {
 type response struct {
 	UID    types.UID     `json:"uid"`
 	Result metav1.Status `json:"result"`
-	// ConvertedObjects has all objects in the order of the request, or none. They are the last in the JSON of the review, so that the objects
-	// can be written one by one before its end.
+	// ConvertedObjects has all objects in the order of the request, or none. It is the last field in the JSON of the review, so that the objects
+	// can be written one by one before the end.
 	ConvertedObjects []json.RawMessage `json:"convertedObjects"`
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/apis/podmanager/v1alpha1"
 )
 
-// rounds is how many objects the tests make; they are the same every time.
+// rounds is the number of generated objects. They are the same in every run.
 const rounds = 200
 
-// filler fills all fields of an object, but with what can be written as JSON.
+// filler fills all fields of an object with values that can be encoded as JSON.
 func filler(f *randfill.Filler) *randfill.Filler {
 	return f.NilChance(0.6).NumElements(0, 2).Funcs(
 		func(q *resource.Quantity, c randfill.Continue) {
@@ -36,7 +36,7 @@ func filler(f *randfill.Filler) *randfill.Filler {
 			fields.SetRawString(`{"f:spec":{"f:replicas":{}}}`)
 		},
 		func(meta *metav1.TypeMeta, _ randfill.Continue) { *meta = metav1.TypeMeta{} },
-		// What is kept is for conversion to write.
+		// Only conversion writes the kept fields.
 		func(status *v1alpha1.PodManagerStatus, c randfill.Continue) {
 			c.Fill(&status.Nodes)
 			c.Fill(&status.ReadyNodes)
@@ -46,7 +46,7 @@ func filler(f *randfill.Filler) *randfill.Filler {
 
 func seeded(seed int64) *randfill.Filler { return filler(randfill.NewWithSeed(seed)) }
 
-// jsonOf is the object as the API server would send it.
+// jsonOf returns the object as the API server would send it.
 func jsonOf(t *testing.T, typed runtime.Object, version string) map[string]any {
 	t.Helper()
 	data, err := json.Marshal(typed)
@@ -61,7 +61,7 @@ func jsonOf(t *testing.T, typed runtime.Object, version string) map[string]any {
 	return parsed
 }
 
-// Whatever v1 says is there again after v1alpha1.
+// A v1 object is unchanged after a conversion to v1alpha1 and back.
 func TestHubRoundTrip(t *testing.T) {
 	templates := 0
 	for seed := range int64(rounds) {
@@ -81,7 +81,7 @@ func TestHubRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever v1alpha1 says is there again after v1, beside what is kept for v1; and the second time nothing changes at all.
+// A v1alpha1 object is unchanged after a conversion to v1 and back, except for the kept fields. A second round trip changes nothing at all.
 func TestAlphaRoundTrip(t *testing.T) {
 	for seed := range int64(rounds) {
 		manager := &v1alpha1.PodManager{}
@@ -104,7 +104,7 @@ func TestAlphaRoundTrip(t *testing.T) {
 	}
 }
 
-// edits are the changes that a user of v1alpha1 can make, and what they are in v1.
+// edits are the changes that a user of v1alpha1 can make, and their counterparts in v1.
 var edits = map[string]struct {
 	alpha func(*v1alpha1.PodManager)
 	hub   func(*v1.PodManager)
@@ -136,7 +136,7 @@ func setCommand(m *v1.PodManager, command ...string) {
 	}
 }
 
-// A Go program reads an object with the types of v1alpha1, changes one field, and writes it back: all else of v1 stays.
+// A Go program reads an object with the v1alpha1 types, changes one field and writes it back. All other fields of v1 stay.
 func TestReadModifyWrite(t *testing.T) {
 	for name, edit := range edits {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestReadModifyWrite(t *testing.T) {
 	}
 }
 
-// valid makes an object be what the CRD demands of image and template.
+// valid makes an object satisfy the rules of the CRD for image and template.
 func valid(m *v1.PodManager, dice *rand.Rand) {
 	if m.Spec.Image = ""; dice.Intn(2) == 0 {
 		m.Spec.Image, m.Spec.Template = "short", nil
@@ -177,7 +177,7 @@ func valid(m *v1.PodManager, dice *rand.Rand) {
 	}
 }
 
-// go test -fuzz FuzzHub: any JSON object that calls itself a PodManager of v1, not only those that the types can say.
+// go test -fuzz FuzzHub: any JSON object with the kind and version of a v1 PodManager, not only those that the types can express.
 func FuzzHub(f *testing.F) {
 	f.Add([]byte(`{"spec":{"replicas":1,"image":"a"},"status":{"podNames":["a-0"]}}`))
 	f.Add([]byte(`{"spec":{"image":"a","template":{"spec":{"containers":[{"image":"b","command":["c"]},null]}}}}`))
@@ -190,14 +190,14 @@ func FuzzHub(f *testing.F) {
 		from["apiVersion"], from["kind"] = hub, v1.Kind
 		if status, has := from["status"]; has {
 			if _, isObject := status.(map[string]any); !isObject {
-				t.Skip() // the schema of any version refuses that
+				t.Skip() // the schema of every version refuses that
 			}
 		}
 		same(t, "v1 -> v1alpha1 -> v1", converted(t, converted(t, from, alpha), hub), from)
 	})
 }
 
-// go test -fuzz FuzzKept: whatever is kept, the size, image and command are what v1alpha1 says.
+// go test -fuzz FuzzKept: whatever the kept fields are, the size, image and command are those of v1alpha1.
 func FuzzKept(f *testing.F) {
 	f.Add([]byte("1"), `{"template":{"spec":{"containers":[{"image":"b"}]}},"image":"c"}`)
 	f.Add([]byte("22"), `{"template":{"spec":{"containers":["x"]}},"replicas":{}}`)

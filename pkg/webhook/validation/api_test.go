@@ -21,11 +21,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// api stands for the API server: it notes what it is asked, and answers as it is told. It needs no network, so that a test has its time.
+// api is a fake API server that records requests. It needs no network, so that tests can use fake time.
 type api struct {
-	// answer is the error for a pod, if any.
+	// answer returns the error for a pod, if any.
 	answer func(*http.Request, *corev1.Pod) error
-	// remarks are the warnings.
+	// remarks are the warnings in the response.
 	remarks []string
 
 	mu      sync.Mutex
@@ -69,7 +69,7 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: code, Header: header, Body: io.NopCloser(bytes.NewReader(data)), Request: r}, nil
 }
 
-// asked is how many pods were tried.
+// asked returns the number of pods that were tried.
 func (a *api) asked() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -102,7 +102,7 @@ func postTo(handler http.Handler, target, body string) *httptest.ResponseRecorde
 	return answer
 }
 
-// ask sends a review, and reads the response.
+// ask sends a review and returns the response.
 func ask(t testing.TB, handler http.Handler, body string) *response {
 	t.Helper()
 	answer := post(handler, body)
@@ -124,7 +124,7 @@ const (
 	long  = `{"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"a"},{"name":"b","image":"b"}]}}}`
 )
 
-// creation is the review of a new PodManager web, update that of another spec or other metadata.
+// creation returns the review of a new PodManager web. update returns the review of a changed spec or metadata.
 func creation(spec string) string {
 	return reviewOf("CREATE", "PodManager", "", object("", spec), "null")
 }
@@ -142,7 +142,7 @@ func reviewOf(operation, kind, subresource, object, old string) string {
 		kind + `"},"subResource":"` + subresource + `","name":"web","namespace":"ns","operation":"` + operation + `","object":` + object + `,"oldObject":` + old + `}}`
 }
 
-// invalidPod is how the API server refuses the pod that is tried.
+// invalidPod returns the error with which the API server refuses an invalid pod.
 func invalidPod(causes ...metav1.StatusCause) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,

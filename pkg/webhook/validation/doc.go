@@ -1,15 +1,16 @@
-// Package validation tells at apply whether the API server would take the pods of a PodManager: it tries one, as a dry-run create.
+// Package validation checks on apply whether the API server would accept the pods of a PodManager. It tries one with a dry-run create.
 //
-// Start with handler.go: ServeHTTP answers the AdmissionReviews of the API server, and judge tells which of them need a trial at all:
-// those after which the pods would be other pods. trial.go makes the pod, with the code that makes the real ones, and sends it.
-// verdict.go tells what the API server's answer means: what is invalid is refused, and what may be otherwise in a minute is a warning.
-// path.go finds the field of the PodManager that a field of the pod comes from. review.go has the types.
+// Start with handler.go: ServeHTTP answers AdmissionReviews, and judge decides which of them need a trial: those that change the pods. trial.go
+// creates the pod, with the code that creates the real ones, and sends it. verdict.go interprets the response: an invalid pod is refused, and a
+// problem that may be temporary is a warning. path.go finds the field of the PodManager that a field of the pod comes from. review.go has the
+// types.
 //
-// The package keeps nothing between two reviews: the same review gets the same answer for as long as the API server gives it. There is no
-// cache either. A trial takes milliseconds, and a remembered answer would be wrong as soon as a quota has changed.
+// The package keeps no state between reviews: the same review gets the same response as long as the API server's response stays the same. There
+// is no cache either. A trial takes milliseconds, and a cached response would be wrong as soon as a quota changes.
 //
-// Whoever reaches the port can send reviews, as the API server does not say who it is. They can make the API server try pods, but none
-// comes of it, and only so many are tried at a time. They can read what it says of the quota of a namespace.
+// By default, API servers present no client certificate, so any client that reaches the port can send reviews. Such a client can make the API
+// server try pods, but no pod is created, and the number of parallel trials is limited. It can read what the API server reports about a
+// namespace's quota.
 //
-// Certificates, the server with its limits on slow clients, and the configuration that makes the API server ask are elsewhere.
+// Certificates, the server with its limits for slow clients, and the webhook configuration are elsewhere.
 package validation

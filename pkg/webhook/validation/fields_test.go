@@ -17,7 +17,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// specFields are all fields of a PodManagerSpec, with another value for each, and whether pods are made from it.
+// specFields lists all fields of a PodManagerSpec, with a change for each, and whether the change affects pods.
 var specFields = map[string]struct {
 	change     func(*v1.PodManagerSpec)
 	makesOther bool
@@ -47,7 +47,7 @@ func rolling(change func(*v1.RollingUpdate)) func(*v1.PodManagerSpec) {
 	return func(s *v1.PodManagerSpec) { change(s.UpdateStrategy.RollingUpdate) }
 }
 
-// Each field either makes another pod, which is tried, or does not, and is not. A new field has to be told here which one it is.
+// A field is tried if it affects the pod, and only then. A new field must be added to specFields.
 func TestEveryFieldIsClassified(t *testing.T) {
 	names := fieldNames(reflect.TypeFor[v1.PodManagerSpec](), "", "updateStrategy", "updateStrategy.rollingUpdate")
 	if told := slices.Sorted(maps.Keys(specFields)); !slices.Equal(names, told) {
@@ -69,7 +69,7 @@ func TestEveryFieldIsClassified(t *testing.T) {
 	}
 }
 
-// fieldNames are the fields of a type, sorted; of those that are opened, the fields in them instead.
+// fieldNames returns the fields of a type, sorted. Opened fields are replaced by the fields inside them.
 func fieldNames(kind reflect.Type, prefix string, opened ...string) []string {
 	if kind.Kind() == reflect.Pointer {
 		kind = kind.Elem()

@@ -25,41 +25,40 @@ import (
 )
 
 const (
-	// maxName is how long a name may be. API servers refuse longer ones.
+	// maxName limits the length of a name. API servers refuse longer ones.
 	maxName = 253
-	// longestCall is timeoutSeconds of the webhook's configuration. A shorter one is in the query of each call.
+	// longestCall is timeoutSeconds of the webhook's configuration. A shorter timeout is in the query of each call.
 	longestCall = 5 * time.Second
-	// margin is how much sooner there is an answer: one that comes too late is none, and its warning is lost.
+	// margin is how much earlier than the timeout the response is sent. A late response is useless, and its warnings are lost.
 	margin = 500 * time.Millisecond
-	// maxObjects is how many bytes of objects are looked at at a time. To compare an old and a new one and to make a pod takes up to 50 times
-	// as much memory. Of the usual size of 10 KiB, there is room for 200; what finds no room is allowed with a warning.
+	// maxObjects limits the total size of the objects that are processed at a time. Comparing two objects and creating a pod takes up to 50 times
+	// as much memory. There is room for 200 objects of the usual 10 KiB. If there is no room, an object is allowed with a warning.
 	maxObjects = 2 << 20
-	// maxTrials is how many pods are tried at a time. More would make an API server slower that is busy already: it has the
-	// applies themselves to serve.
+	// maxTrials limits how many pods are tried at a time. More would slow down a busy API server, which has to serve the applies as well.
 	maxTrials = 10
 )
 
-// Handler answers the AdmissionReviews that the API server sends for PodManagers. A call has no side effects, so that the API server may make
-// one for a dry run, too.
+// Handler answers the AdmissionReviews that the API server sends for PodManagers. A call has no side effects, so the API server may also call it
+// for a dry run.
 type Handler struct {
 	kube   kubernetes.Interface
 	serves func(*v1.PodManager) bool
 	means  inplace.Means
-	// turns has an element for each trial under way.
+	// turns has an element for each trial in progress.
 	turns chan struct{}
-	// looking is the size of all objects that are being looked at.
+	// looking is the total size of all objects that are being processed.
 	looking atomic.Int64
 }
 
-// New is the handler. Its client has the controller's rights, since the controller makes the pods, and should have a rate limiter of its
-// own: neither may a storm of applies delay the controller, nor the other way round. Only the PodManagers that the controller serves are
-// looked at: elsewhere it may not even create pods. Its means are the controller's, too: they decide about the readiness gate of a pod.
+// New returns the handler. Its client has the controller's permissions, because the controller creates the pods. The client should have a
+// separate rate limiter, so that many applies do not delay the controller, and vice versa. Only PodManagers that the controller serves are
+// checked: elsewhere it may not even create pods. means must be the controller's as well: they decide whether a pod has the readiness gate.
 func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, means inplace.Means) *Handler {
 	return &Handler{kube: kube, serves: serves, means: means, turns: make(chan struct{}, maxTrials)}
 }
 
-// Within tells which PodManagers a controller serves that works in these namespaces, or in all if one is metav1.NamespaceAll, and keeps
-// to a selector.
+// Within returns a function that reports whether a controller with these namespaces and this selector serves a PodManager. metav1.NamespaceAll
+// stands for all namespaces.
 func Within(namespaces []string, selector labels.Selector) func(*v1.PodManager) bool {
 	inAll := slices.Contains(namespaces, metav1.NamespaceAll)
 	return func(manager *v1.PodManager) bool {
@@ -72,8 +71,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	asked, err := readReview(r.Body)
 	if err != nil {
-		// Not from an API server that asks about admission. If it is one nevertheless, of a later version or so, this is a failed call, and
-		// failurePolicy says what becomes of that.
+		// The request is not an AdmissionReview that we understand. If it does come from an API server, for example of a later version, the call
+		// fails, and failurePolicy decides what happens.
 		http.Error(w, bounds.Short(err.Error()), http.StatusBadRequest)
 		return
 	}
@@ -86,10 +85,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
-	_, _ = w.Write(data) // nobody is left to tell
+	_, _ = w.Write(data) // on an error, the client is gone
 }
 
-// timeFor is how long an answer may take.
+// timeFor returns how long a response may take.
 func timeFor(r *http.Request) time.Duration {
 	call, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || call <= 0 || call > longestCall {
@@ -120,9 +119,9 @@ func readReview(body io.Reader) (*request, error) {
 	return asked, nil
 }
 
-// judge tries the pod if it would be another one than before. What is not about the spec of a PodManager is allowed, and not answered with
-// an error: rules that match too much, or a failurePolicy Fail beside them, must not stop other people's objects. The rules name v1;
-// the API server converts other versions before it asks.
+// judge tries the pod if it differs from the previous one. A request that does not affect the spec of a PodManager is allowed, not answered with
+// an error: rules that match too much, or failurePolicy Fail, must not block other objects. The rules name v1, and the API server converts other
+// versions before it calls.
 func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	isWrite := asked.Operation == operationCreate || asked.Operation == operationUpdate
 	if schema.GroupVersionKind(asked.Kind) != v1.GroupVersionKind || asked.SubResource != "" || !isWrite {
@@ -137,8 +136,8 @@ func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	}
 	manager, err := decode(asked, asked.Object)
 	if err != nil {
-		// The schema has taken it. The controller cannot read it either, and says so in the status; a newer one may. It is not for this
-		// one to refuse what it does not understand.
+		// The object has passed the schema. The controller cannot read it either and reports that in the status, but a newer controller may read
+		// it. So this version must not refuse what it does not understand.
 		return notTried("the controller cannot read the PodManager: " + err.Error())
 	}
 	if manager.DeletionTimestamp != nil || !h.serves(manager) {
@@ -157,7 +156,7 @@ func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	return found
 }
 
-// decode reads a PodManager. The status does not reach the pods; whoever makes up a review could make up one that takes long to read.
+// decode decodes a PodManager. It drops the status, which does not affect pods. A forged status could take long to process.
 func decode(asked *request, object json.RawMessage) (*v1.PodManager, error) {
 	manager := &v1.PodManager{}
 	if err := bounds.Unmarshal(object, manager); err != nil {

@@ -73,7 +73,7 @@ func limited(cpu string) string {
 	return `{"template":{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"` + cpu + `"}}}]}}}`
 }
 
-// The pod that is tried is like a real one, has the controller's options, and leaves nothing behind.
+// The pod that is tried is like a real one, is sent with the controller's options, and is not persisted.
 func TestTrial(t *testing.T) {
 	server := &api{}
 	ask(t, handlerWith(t, server), creation(long))
@@ -95,7 +95,7 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// The pod that is tried has the readiness gate if the real ones do: a controller that only patches gives them none.
+// The pod that is tried has the readiness gate if the real ones do. A controller that only patches does not set it.
 func TestTrialOfGate(t *testing.T) {
 	const drained = `{"image":"nginx","updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}`
 	for patchesOnly, want := range map[bool]int{false: 1, true: 0} {
@@ -113,7 +113,7 @@ func TestTrialOfGate(t *testing.T) {
 	}
 }
 
-// What the controller cannot read is allowed, with a warning: an older one must not refuse what a newer CRD has let in.
+// A PodManager that the controller cannot read is allowed with a warning: an older controller must not refuse what a newer CRD has accepted.
 func TestUnreadable(t *testing.T) {
 	server := &api{}
 	answer := ask(t, handlerWith(t, server), creation(`{"image":5}`))
@@ -122,7 +122,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// A review that is sent again gets the same answer.
+// A repeated review gets the same response.
 func TestReplay(t *testing.T) {
 	server := &api{answer: func(*http.Request, *corev1.Pod) error {
 		return invalidPod(metav1.StatusCause{Type: metav1.CauseTypeFieldValueDuplicate, Field: "spec.containers[1].name", Message: `Duplicate value: "a"`})
@@ -134,7 +134,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Garbage is answered with a clear error in few words, and does not reach the API server.
+// Garbage is answered with a short and clear error, and does not reach the API server.
 func TestGarbage(t *testing.T) {
 	good, endless := creation(short), strings.Repeat("<", 1<<20)
 	tests := map[string]struct{ body, want string }{
@@ -162,7 +162,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A name that no API server takes is not tried: it would be in the answer and in the log.
+// A name that no API server accepts is not tried: it would appear in the response and in the log.
 func TestLongName(t *testing.T) {
 	server := &api{}
 	answer := post(handlerWith(t, server), strings.Replace(creation(short), `"name":"web","namespace":"other"`, `"name":"`+strings.Repeat("a", 1<<20)+`"`, 1))
@@ -171,7 +171,7 @@ func TestLongName(t *testing.T) {
 	}
 }
 
-// The log says in few words what is not looked at, however long that is.
+// The log entry for a request that is not checked is short, however long the request is.
 func TestLogsLittle(t *testing.T) {
 	logger := ktesting.NewLogger(t, ktesting.NewConfig(ktesting.BufferLogs(true), ktesting.Verbosity(9)))
 	endless := strings.Repeat("<", 1<<20)

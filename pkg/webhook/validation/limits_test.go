@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// hanging is an API server that answers only after a while.
+// hanging returns an API server that answers only after a while.
 func hanging(takes time.Duration) *api {
 	return &api{answer: func(r *http.Request, _ *corev1.Pod) error {
 		select {
@@ -26,7 +26,7 @@ func hanging(takes time.Duration) *api {
 	}}
 }
 
-// An API server that does not answer does not hold an apply up for longer than the call may take.
+// If the API server does not answer, an apply is not delayed for longer than the timeout of the call.
 func TestDeadline(t *testing.T) {
 	tests := map[string]struct {
 		query string
@@ -54,7 +54,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-// Only so many pods are tried at a time. The others wait for their turn, as long as their call may take.
+// The number of parallel trials is limited. Further reviews wait until their deadlines.
 func TestTrialsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hanging(2 * time.Second)
@@ -74,7 +74,7 @@ func TestTrialsAreBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		call(2*maxTrials, "?timeout=5s")
-		call(5, "?timeout=4s") // these come last, and have gone before it is their turn
+		call(5, "?timeout=4s") // these come last, and time out before their turn
 		for round := range 2 {
 			if got := server.asked(); got != (round+1)*maxTrials {
 				t.Errorf("%d pods are tried in round %d", got, round)
@@ -93,7 +93,7 @@ func TestTrialsAreBounded(t *testing.T) {
 	})
 }
 
-// Objects are looked at as long as all of them together are not too large.
+// Objects are processed as long as their total size is below the limit.
 func TestObjectsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const size = maxObjects/2 - 1000
@@ -115,7 +115,7 @@ func TestObjectsAreBounded(t *testing.T) {
 	})
 }
 
-// A user who goes away takes the trial along.
+// If the caller disconnects, the trial is cancelled.
 func TestCallerGoesAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &api{}

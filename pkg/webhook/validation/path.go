@@ -13,19 +13,19 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// isPath tells whether a text is the path of a field of a pod.
+// isPath reports whether a text is the path of a pod's field.
 func isPath(text string) bool {
 	return !strings.ContainsRune(text, ' ') && (isUnder(text, "spec") || isUnder(text, "metadata"))
 }
 
-// isUnder tells whether a path is that of a field, or of a part of it.
+// isUnder reports whether a path is the field or a part of it.
 func isUnder(path, field string) bool {
 	rest, found := strings.CutPrefix(path, field)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// inManager is the field of the PodManager that a field of the pod comes from. With the short form, all comes from the image, but for the
-// metadata: the labels have the PodManager's name.
+// inManager returns the field of the PodManager that a field of the pod comes from. With the short form, everything but the metadata comes from
+// the image. The labels contain the PodManager's name.
 func inManager(manager *v1.PodManager, path string) string {
 	switch {
 	case isUnder(path, "metadata.name"):
@@ -41,22 +41,22 @@ func inManager(manager *v1.PodManager, path string) string {
 	}
 }
 
-// fields are those of a pod.
+// fields are the fields of a pod.
 type fields map[string]any
 
 func fieldsOf(pod *corev1.Pod) fields {
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pod)
 	if err != nil {
-		return nil // nothing is in it, so that nothing is refused
+		return nil // has no fields, so that nothing is refused
 	}
 	return content
 }
 
-// step is a part of a path: a field's name, or an index or key in brackets.
+// step matches a part of a path: a field's name, or an index or key in brackets.
 var step = regexp.MustCompile(`[^.\[\]]+|\[[^\]]*\]`)
 
-// find is the value at a path. There may be none, such as of a field that is required and missing; exists then tells whether there is an
-// element of the list, if the path leads through one.
+// find returns the value at a path. It is nil if the pod does not have the field, for example a required one that is missing. exists is false
+// only if the path leads to a list element that does not exist.
 func (f fields) find(path string) (value any, exists bool) {
 	value = map[string]any(f)
 	for _, name := range step.FindAllString(path, -1) {
@@ -77,15 +77,15 @@ func (f fields) find(path string) (value any, exists bool) {
 	return value, true
 }
 
-// has tells whether the pod has the field, or the object that the field should be in. What others add to a pod, such as a sidecar, is
-// an element of a list that the pod did not have. (If they put it before the pod's own, the index in the path is theirs.)
+// has reports whether the pod has the field, or the object that the field belongs to. An addition by another client, such as a sidecar, is a list
+// element that the pod did not have. (If it was inserted before the pod's own elements, the index in the path is off.)
 func (f fields) has(path string) bool {
 	_, exists := f.find(path)
 	return f != nil && exists
 }
 
-// breaksDefaultLimit tells whether a request is above a limit, or below it where both have to be the same, that a LimitRange has added, or
-// the other way round.
+// breaksDefaultLimit reports whether a request is in conflict with a limit because a LimitRange has added one of the two: the request is above
+// the limit, or differs from it although both have to be equal.
 func (f fields) breaksDefaultLimit(cause metav1.StatusCause) bool {
 	parent, isRequests := strings.CutSuffix(cause.Field, ".requests")
 	if !isRequests || !strings.Contains(cause.Message, " limit of ") {

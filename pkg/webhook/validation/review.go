@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The fields of admission.k8s.io/v1 that matter here. The package k8s.io/api/admission/v1 would add 70 KB of source, most of it protobuf
-// that no webhook speaks.
+// The fields of admission.k8s.io/v1 that are used here. The package k8s.io/api/admission/v1 would add 70 KB of source, most of it protobuf that
+// webhooks do not use.
 
 const (
 	reviewVersion = "admission.k8s.io/v1"
@@ -18,7 +18,7 @@ const (
 	operationUpdate = "UPDATE"
 )
 
-// review is what the API server sends, with a request, and what it is sent back, with a response.
+// review has a request when the API server sends it, and a response when it is sent back.
 type review struct {
 	metav1.TypeMeta `json:",inline"`
 	Request         *request  `json:"request,omitempty"`
@@ -36,11 +36,11 @@ type request struct {
 }
 
 type response struct {
-	// UID is that of the request.
+	// UID is the uid of the request.
 	UID     types.UID `json:"uid"`
 	Allowed bool      `json:"allowed"`
-	// Status is why it is not allowed.
+	// Status is the reason for a refusal.
 	Status *metav1.Status `json:"status,omitempty"`
-	// Warnings are shown by kubectl, whether it is allowed or not.
+	// Warnings are shown by kubectl, whether the request is allowed or not.
 	Warnings []string `json:"warnings,omitempty"`
 }

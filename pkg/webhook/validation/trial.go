@@ -16,14 +16,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
-// trialIndex is the index of the pod that is tried. No real pod has it, since those take the lowest index that is free: an API server
-// refuses the name of a pod that exists in a dry run, too. No index is longer, so that a name that is too long is found.
+// trialIndex is the index of the pod that is tried. A real pod never has it, because real pods get the lowest free index. Even in a dry run, the
+// API server refuses the name of an existing pod. No index is longer, so that a name that would be too long is detected.
 const trialIndex = math.MaxInt32
 
-// crowded is why a pod is not tried if the webhook is busy.
+// crowded is the reason for not trying a pod if the webhook is busy.
 const crowded = "too many others are being tried"
 
-// podToTry is the pod of the PodManager's present template, as the controller makes it, but for the owner: it may not exist yet.
+// podToTry returns the pod of the PodManager's current template as the controller creates it, but without the owner, which may not exist yet.
 func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {
 	revision := history.Find(history.Sources{Manager: manager}).Update
 	pod := plan.NewPod(manager, plan.Creation{Index: trialIndex, Revision: revision, Ungated: h.means.PatchesOnly})
@@ -31,7 +31,7 @@ func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {
 	return pod
 }
 
-// try sends the pod as a dry-run create, and tells what the answer means.
+// try sends the pod as a dry-run create, and interprets the response.
 func (h *Handler) try(ctx context.Context, manager *v1.PodManager, pod *corev1.Pod) verdict {
 	select {
 	case h.turns <- struct{}{}:
@@ -41,8 +41,8 @@ func (h *Handler) try(ctx context.Context, manager *v1.PodManager, pod *corev1.P
 	if ctx.Err() != nil { // a turn may have come at the same moment
 		return notTried(crowded)
 	}
-	// The options are those with which the controller creates pods, and dry run. A second try would only add to the load of an API server
-	// that is too busy for the first.
+	// The options are those with which the controller creates pods, plus dry run. There are no retries: they would add load to an API server that
+	// is already too busy.
 	answer := h.kube.CoreV1().RESTClient().Post().Namespace(pod.Namespace).Resource("pods").
 		VersionedParams(&metav1.CreateOptions{
 			DryRun: []string{metav1.DryRunAll}, FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore,
@@ -53,7 +53,7 @@ func (h *Handler) try(ctx context.Context, manager *v1.PodManager, pod *corev1.P
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return notTried("the API server has not answered in time")
-	case errors.As(err, &unreachable): // without the URL, which tells the user nothing
+	case errors.As(err, &unreachable): // omit the URL, which does not help the user
 		return notTried(unreachable.Err.Error())
 	case err != nil:
 		return tried{manager, pod}.failed(err)

@@ -17,27 +17,27 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// maxCauses and maxWarnings are how many of them are told: nobody reads more at a time.
+// maxCauses and maxWarnings limit how many of them are shown: users do not read more at a time.
 const maxCauses, maxWarnings = 20, 10
 
-// verdict is what is found about a PodManager. The zero value allows it, and has nothing to say.
+// verdict is the result for a PodManager. The zero value allows it without a warning.
 type verdict struct {
 	refusal  *metav1.Status
 	warnings []string
 }
 
-// notTried allows what could not be tried.
+// notTried allows a PodManager whose pod could not be tried.
 func notTried(why string) verdict {
 	return verdict{warnings: []string{oneLine("this pod was not tried: " + why)}}
 }
 
-// tried is a pod that the API server was asked to take.
+// tried is a pod that was sent to the API server.
 type tried struct {
 	manager *v1.PodManager
 	pod     *corev1.Pod
 }
 
-// warned passes on what the API server remarks about a pod that it takes.
+// warned passes on the API server's warnings about a pod that it accepts.
 func (t tried) warned(texts []string) verdict {
 	var found verdict
 	for _, text := range texts[:min(len(texts), maxWarnings)] {
@@ -49,12 +49,12 @@ func (t tried) warned(texts []string) verdict {
 	return found
 }
 
-// failed tells what an error means. Only what the API server itself finds invalid in the pod as it was sent is refused: it will find the
-// same next time. All else may be otherwise in a minute, and is a warning: a quota, Pod Security, a LimitRange, other people's
-// webhooks and policies, a namespace, rights that are missing, an API server that is busy.
+// failed interprets an error. A PodManager is refused only if the API server itself finds the pod invalid as it was sent: it will do so again
+// next time. All other problems may be temporary and become warnings: a quota, Pod Security, a LimitRange, other webhooks and policies, a missing
+// namespace, missing permissions, a busy API server.
 //
-// That includes 400. The API server gives it for a pod that it cannot decode, which the schema of the CRD does not let through, but also
-// for every pod if there is a webhook that cannot stand dry runs.
+// That includes 400. The API server returns it for a pod that it cannot decode, which the schema of the CRD excludes, but also for every pod if
+// there is a webhook that does not support dry run.
 func (t tried) failed(err error) verdict {
 	var refused apierrors.APIStatus
 	if !errors.As(err, &refused) {
@@ -72,9 +72,9 @@ func (t tried) failed(err error) verdict {
 	}
 }
 
-// ownCauses are what the API server finds invalid in the pod as it was sent. Webhooks and policies can answer Invalid, too, but only the
-// API server's own answer begins like this: it puts their names before what they say. What they and the LimitRanges have added to the pod is
-// not the user's.
+// ownCauses returns what the API server finds invalid in the pod as it was sent. Webhooks and policies can also answer Invalid, but then the API
+// server puts their names first, so only its own messages have this prefix. Fields that webhooks or LimitRanges have added to the pod are not the
+// user's.
 func (t tried) ownCauses(status metav1.Status) []metav1.StatusCause {
 	if status.Reason != metav1.StatusReasonInvalid || status.Details == nil || !strings.HasPrefix(status.Message, fmt.Sprintf("Pod %q is invalid", t.pod.Name)) {
 		return nil
@@ -85,7 +85,7 @@ func (t tried) ownCauses(status metav1.Status) []metav1.StatusCause {
 	})
 }
 
-// invalid is the refusal, as the API server itself words one: kubectl prints the causes of such a status.
+// invalid returns the refusal in the API server's format: kubectl prints the causes of such a status.
 func (t tried) invalid(causes []metav1.StatusCause) *metav1.Status {
 	more := len(causes) - maxCauses
 	var told []metav1.StatusCause
@@ -112,12 +112,12 @@ func (t tried) invalid(causes []metav1.StatusCause) *metav1.Status {
 	}
 }
 
-// words are those of the API server, with the name of a pod that users know.
+// words returns the API server's text with a pod name that users know.
 func (t tried) words(text string) string {
 	return oneLine(strings.ReplaceAll(text, t.pod.Name, podstate.PodName(t.manager.Name, 0)))
 }
 
-// oneLine makes a text fit into a header of HTTP: one line without control characters, of a bounded length.
+// oneLine makes a text fit into an HTTP header: one line of limited length without control characters.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

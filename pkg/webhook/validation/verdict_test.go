@@ -19,13 +19,13 @@ func cause(field, message string) metav1.StatusCause {
 	return metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: field, Message: message}
 }
 
-// answered is the answer to a new PodManager if the API server has this to say of its pod.
+// answered returns the response to a new PodManager if the API server returns this error for its pod.
 func answered(t *testing.T, spec string, err error) *response {
 	t.Helper()
 	return ask(t, handlerWith(t, &api{answer: func(*http.Request, *corev1.Pod) error { return err }}), creation(spec))
 }
 
-// What the API server finds invalid is refused with its own words, and with the field of the PodManager.
+// An invalid pod is refused with the API server's message and the field of the PodManager.
 func TestInvalidIsRefused(t *testing.T) {
 	const requests = "spec.containers[0].resources.requests"
 	resources := func(text string) string {
@@ -70,7 +70,7 @@ func TestInvalidIsRefused(t *testing.T) {
 	}
 }
 
-// All that is invalid is told, as far as somebody reads it.
+// All invalid fields are reported, up to a limit.
 func TestManyCauses(t *testing.T) {
 	var causes []metav1.StatusCause
 	for i := range 2 {
@@ -87,7 +87,7 @@ func TestManyCauses(t *testing.T) {
 	}
 }
 
-// What is only so at the moment is allowed, with a warning.
+// A problem that may be temporary is allowed with a warning.
 func TestMomentIsWarned(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	const now, not = "the API server would refuse this pod now: ", "this pod was not tried: "
@@ -134,10 +134,10 @@ func TestMomentIsWarned(t *testing.T) {
 	}
 }
 
-// resourcesOfBoth has two containers, the first with a request and no limit of its own, which a LimitRange could add.
+// resourcesOfBoth has two containers. The first has a request and no limit, which a LimitRange could add.
 const resourcesOfBoth = `{"template":{"spec":{"containers":[{"name":"a","resources":{"requests":{"cpu":"2"}}},{"name":"b"}]}}}`
 
-// What is the user's own is refused, whatever others have done to the pod besides.
+// A mistake of the user is refused, whatever other clients have done to the pod.
 func TestOwnAndOthersCauses(t *testing.T) {
 	answer := answered(t, long, invalidPod(cause("spec.containers[7].name", "others"), cause("spec.containers[0].name", "own")))
 	if answer.Allowed || len(answer.Status.Details.Causes) != 1 || answer.Status.Details.Causes[0].Field != "spec.template.spec.containers[0].name" {
@@ -145,7 +145,7 @@ func TestOwnAndOthersCauses(t *testing.T) {
 	}
 }
 
-// What the API server remarks about a pod that it takes is passed on.
+// The API server's warnings about a pod that it accepts are passed on.
 func TestRemarks(t *testing.T) {
 	server := &api{remarks: []string{`spec.containers[0].env[1]: hides previous definition of "A"`, `would violate PodSecurity "restricted:latest": web-2147483647`}}
 	want := []string{`spec.template.spec.containers[0].env[1]: hides previous definition of "A"`, `would violate PodSecurity "restricted:latest": web-0`}

@@ -1,3 +1,3 @@
-// Package dice decides at random what happens in the simulated world. The same seed gives the same course of events on every machine, and
-// without dice there is only one.
+// Package dice makes the random decisions of the simulated world. The same seed leads to the same course of events on every machine. Without a
+// seed, there is only one course.
 package dice

@@ -9,19 +9,19 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// Quality tells how containers behave.
+// Quality is how containers behave.
 type Quality int
 
-// The qualities. In a random world they are those of images, in a Course those of pods.
+// The qualities. In a random world they belong to images, in a Course to pods.
 const (
 	Good       Quality = iota
-	Flaky              // the containers become ready and crash
+	Flaky              // the containers become ready, then crash
 	Crashing           // the containers crash at once
 	Missing            // the image does not exist
-	NeverReady         // the containers run and do not become ready
+	NeverReady         // the containers run, but do not become ready
 )
 
-// qualityOf is the quality of an image in a pod.
+// qualityOf returns the quality of an image in a pod.
 func (n *Nodes) qualityOf(p *corev1.Pod, image string) Quality {
 	if n.course != nil {
 		return n.course.Quality(p)
@@ -29,7 +29,7 @@ func (n *Nodes) qualityOf(p *corev1.Pod, image string) Quality {
 	return n.quality(image)
 }
 
-// quality is the quality of an image now. A broken image was good before.
+// quality returns the present quality of an image. A broken image was good before.
 func (n *Nodes) quality(image string) Quality {
 	switch {
 	case n.brokenImages[image]:
@@ -45,10 +45,10 @@ func (n *Nodes) quality(image string) Quality {
 	}
 }
 
-// IsGood tells whether the containers of an image run.
+// IsGood reports whether the containers of an image run.
 func (n *Nodes) IsGood(image string) bool { return n.quality(image) == Good }
 
-// imageID is the ID of an image. Two names may have the same ID.
+// imageID returns the ID of an image. Two names may have the same ID.
 func imageID(image string) string {
 	if image == "app:5" {
 		image = "app:1"
@@ -56,7 +56,7 @@ func imageID(image string) string {
 	return "id of " + image
 }
 
-// isSidecar tells whether an init container is a sidecar.
+// isSidecar reports whether an init container is a sidecar.
 func isSidecar(c *corev1.Container) bool {
 	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
 }
@@ -88,7 +88,7 @@ func longRunningOf(p *corev1.Pod) iter.Seq2[*corev1.ContainerStatus, *corev1.Con
 	}
 }
 
-// isInitContainer tells whether a container has to complete before others start.
+// isInitContainer reports whether a container has to complete before others start.
 func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	for i := range p.Spec.InitContainers {
 		if c == &p.Spec.InitContainers[i] {
@@ -98,7 +98,7 @@ func isInitContainer(p *corev1.Pod, c *corev1.Container) bool {
 	return false
 }
 
-// waitingStatuses are the statuses of containers that have not started yet.
+// waitingStatuses returns the statuses of containers that have not started yet.
 func waitingStatuses(containers []corev1.Container, p *corev1.Pod) []corev1.ContainerStatus {
 	var list []corev1.ContainerStatus
 	for i := range containers {
@@ -115,18 +115,18 @@ func waitingFor(reason string) corev1.ContainerState {
 	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
 }
 
-// isInBackOff tells whether the status of a container says what keeps it from running.
+// isInBackOff reports whether the status of a container shows what keeps it from running.
 func isInBackOff(status *corev1.ContainerStatus) bool {
 	waiting := status.State.Waiting
 	return waiting != nil && waiting.Reason != "ContainerCreating" && waiting.Reason != "PodInitializing"
 }
 
-// nextContainerStep is the next step of the kubelet for the pod's containers; nil if there is none.
+// nextContainerStep returns the kubelet's next step for the pod's containers, or nil if there is none.
 func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
 		for status, c := range containersOf(p) {
 			if n.Calm && isInBackOff(status) && n.qualityOf(p, c.Image) != Good {
-				return nil // in calm, containers in back-off stay there: the back-off would never end
+				return nil // in calm, containers in back-off stay there, because the back-off would never end
 			}
 		}
 		return func() { n.startContainers(p) }
@@ -145,7 +145,7 @@ func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	return nil
 }
 
-// nextImageOf is the image that the kubelet starts a container with next: the last one if it has not applied the spec yet.
+// nextImageOf returns the image with which the kubelet starts a container next. If the kubelet has not applied the spec yet, it is the last image.
 func (n *Nodes) nextImageOf(p *corev1.Pod, name string) string {
 	state := n.states[p.UID]
 	if last, found := state.starts[name]; found && state.Applied < p.Generation {
@@ -161,13 +161,13 @@ func (n *Nodes) nextImageOf(p *corev1.Pod, name string) string {
 	return ""
 }
 
-// startContainers starts the pod's containers one after the other, up to the first that does not start.
+// startContainers starts the pod's containers one after the other, until one does not start.
 func (n *Nodes) startContainers(p *corev1.Pod) {
 	for status, c := range containersOf(p) {
 		if status.State.Running != nil || status.State.Terminated != nil {
 			continue
 		}
-		if isInitContainer(p, c) && n.fails(0.1) { // a later try may succeed
+		if isInitContainer(p, c) && n.fails(0.1) { // a later attempt may succeed
 			n.logf("  %s: container %s fails", p.Name, c.Name)
 			n.terminateInBackOff(p, status)
 			status.RestartCount++
@@ -189,7 +189,7 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	state, image := n.states[p.UID], n.nextImageOf(p, status.Name)
 	if n.qualityOf(p, image) == Missing {
 		status.State = waitingFor(dice.Pick(n.dice, "ErrImagePull", "ImagePullBackOff"))
-		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner finds the image by this message
+		status.State.Waiting.Message = "Back-off pulling image \"" + image + "\"" // the planner recognizes the image in this message
 		n.Failed(p)
 		return
 	}
@@ -206,25 +206,24 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	before.image = image
 	state.starts[status.Name], state.startedAt = before, n.Now
 	n.writeResources(status, before.resources)
-	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalise image names
+	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalize image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}
 }
 
-// writeResources writes the CPU and memory that a container has, unless the kubelets are old.
+// writeResources writes the CPU and memory of a container to its status, unless the kubelets are old.
 func (n *Nodes) writeResources(status *corev1.ContainerStatus, resources corev1.ResourceRequirements) {
 	if !n.OldKubelets {
 		status.Resources = &resources
 	}
 }
 
-// terminateInBackOff sets the status of a container that has ended by itself.
+// terminateInBackOff sets the status of a container that has terminated on its own.
 func (n *Nodes) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
 	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: n.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }
 
-// crashContainer ends a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update
-// first.
+// crashContainer terminates a container, which the kubelet will restart. If the kubelet has seen an update of the pod, it applies the update first.
 func (n *Nodes) crashContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	state := n.states[p.UID]
 	if n.OldKubelets && state.Observed < p.Generation {

@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// Course is a course of events in which nothing is left to chance: each step of a pod has its time.
+// Course is a course of events without randomness: each step of a pod has its time.
 type Course struct {
 	// ReadyAfter is how long containers take from their start until they are ready, or crash instead.
 	ReadyAfter time.Duration
@@ -17,11 +17,11 @@ type Course struct {
 	StopAfter time.Duration
 	// NodeFor chooses the node of a pod.
 	NodeFor func(*corev1.Pod) string
-	// Quality tells how the containers of a pod behave that were started last.
+	// Quality returns how the containers that were started last in a pod behave.
 	Quality func(*corev1.Pod) Quality
 }
 
-// UpdateTime is how long a kubelet takes to carry out an update in place, besides what the containers take to stop and to start.
+// UpdateTime is how long a kubelet takes to carry out an update in place, in addition to the time that the containers take to stop and to start.
 const UpdateTime = time.Second
 
 // Follow returns nodes without pods, in calm, that follow a course of events.
@@ -31,7 +31,7 @@ func Follow(course Course, now time.Time, oldKubelets bool) *Nodes {
 	return n
 }
 
-// Due is when the next step of a pod happens that is not terminating; false if there is none.
+// Due returns when the next step of a pod that is not terminating happens, or false if there is none.
 func (n *Nodes) Due(p *corev1.Pod) (time.Time, bool) {
 	state := n.states[p.UID]
 	switch {
@@ -40,7 +40,7 @@ func (n *Nodes) Due(p *corev1.Pod) (time.Time, bool) {
 	case p.Spec.NodeName == "" || state.Observed < p.Generation || p.Status.Phase == corev1.PodUnknown:
 		return n.Now, true
 	case n.IsResizeDelayed(p):
-		return time.Time{}, false // by what was there before: nobody can tell when the node will have room
+		return time.Time{}, false // the delay is from before the start: it is unknown when the node will have capacity
 	case n.IsBehind(p):
 		return state.observedAt.Add(n.updateTime(p)), true
 	case areRunning(p) && !IsReady(p):
@@ -50,7 +50,7 @@ func (n *Nodes) Due(p *corev1.Pod) (time.Time, bool) {
 	}
 }
 
-// updateTime is how long the kubelet takes to carry out the update that it has seen.
+// updateTime returns how long the kubelet takes to carry out the update that it has seen.
 func (n *Nodes) updateTime(p *corev1.Pod) time.Duration {
 	for i := range p.Spec.Containers {
 		if n.states[p.UID].NeedsRestart(&p.Spec.Containers[i]) {
@@ -60,7 +60,7 @@ func (n *Nodes) updateTime(p *corev1.Pod) time.Duration {
 	return UpdateTime
 }
 
-// areRunning tells whether all containers of a pod that run as long as the pod do run.
+// areRunning reports whether all long-running containers of a pod are running.
 func areRunning(p *corev1.Pod) bool {
 	for status := range longRunningOf(p) {
 		if status.State.Running == nil {
@@ -70,8 +70,8 @@ func areRunning(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// StopTime is how long the containers of a pod take to stop: the sleep of a preStop hook, and StopAfter, within the grace period. Containers
-// that do not run take no time.
+// StopTime returns how long the containers of a pod take to stop: the sleep of a preStop hook plus StopAfter, limited to the grace period. If no
+// container runs, it returns 0.
 func (n *Nodes) StopTime(p *corev1.Pod) time.Duration {
 	longest, isRunning := time.Duration(0), false
 	for status, c := range longRunningOf(p) {
@@ -86,7 +86,7 @@ func (n *Nodes) StopTime(p *corev1.Pod) time.Duration {
 	return min(longest+n.course.StopAfter, GracePeriod(p))
 }
 
-// GracePeriod is how long the containers of a pod may take to stop.
+// GracePeriod returns how long the containers of a pod may take to stop.
 func GracePeriod(p *corev1.Pod) time.Duration {
 	return time.Duration(ptr.Deref(p.Spec.TerminationGracePeriodSeconds, corev1.DefaultTerminationGracePeriodSeconds)) * time.Second
 }

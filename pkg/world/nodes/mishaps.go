@@ -9,15 +9,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// Delay lets the pod make no progress for a while, and returns until when.
+// Delay stops the pod's progress for a while, and returns until when.
 func (n *Nodes) Delay(p *corev1.Pod) time.Time {
 	state := n.states[p.UID]
 	state.idleUntil = n.Now.Add(time.Duration(n.dice.IntN(900)) * time.Second)
 	return state.idleUntil
 }
 
-// Crash crashes a running container, and tells whether there was one. It prefers the first, which may be a sidecar: an update
-// in place does not change sidecars.
+// Crash crashes a running container, and reports whether there was one. It prefers the first container, which may be a sidecar: an update in place
+// does not change sidecars.
 func (n *Nodes) Crash(p *corev1.Pod) bool {
 	var running []*corev1.ContainerStatus
 	for status := range longRunningOf(p) {
@@ -45,16 +45,16 @@ func (n *Nodes) Finish(p *corev1.Pod) {
 	n.Failed(p)
 }
 
-// Exceed makes the pod fail because it has used more storage than its own limit: an eviction that is no disruption.
+// Exceed makes the pod fail because it has used more storage than its own limit, which is an eviction but not a disruption.
 func (n *Nodes) Exceed(p *corev1.Pod) {
 	n.Finish(p)
 	p.Status.Reason, p.Status.Message = "Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers"
 }
 
-// Reboot ends all containers of a pod together with their node. The kubelet finds out later, and starts them again.
+// Reboot terminates all containers of a pod together with their node. The kubelet notices that later, and starts them again.
 func (n *Nodes) Reboot(p *corev1.Pod) {
 	if n.IsBehind(p) {
-		return // an update that is under way explains restarts, and cannot be told from a reboot
+		return // an update in progress also explains restarts, and cannot be distinguished from a reboot
 	}
 	for status := range longRunningOf(p) {
 		if status.State.Running != nil {
@@ -65,7 +65,7 @@ func (n *Nodes) Reboot(p *corev1.Pod) {
 	n.SetReady(p, false)
 }
 
-// Evict makes the pod fail, or succeed, for a reason of its node.
+// Evict makes the pod fail, or succeed, for a reason that lies with its node.
 func (n *Nodes) Evict(p *corev1.Pod) {
 	p.Status.Phase = corev1.PodFailed
 	n.SetReady(p, false)
@@ -75,7 +75,7 @@ func (n *Nodes) Evict(p *corev1.Pod) {
 	}
 	n.terminateAll(p, 137)
 	if n.dice.Chance(0.3) {
-		// All containers obey: the kubelet loses the reason, and keeps the condition.
+		// All containers obey: the kubelet loses the reason, but keeps the condition.
 		p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
 		n.terminateAll(p, 0)
 	}
@@ -87,11 +87,11 @@ func (n *Nodes) terminateAll(p *corev1.Pod, code int32) {
 	}
 }
 
-// IsLost tells whether the kubelet of the pod's node is cut off.
+// IsLost reports whether the kubelet of the pod's node is disconnected.
 func (n *Nodes) IsLost(p *corev1.Pod) bool { return n.lost[p.Spec.NodeName] }
 
-// Toggle cuts the kubelet of a node off, or brings it back. The node controller makes the pods of a lost node not ready, and may evict
-// them: Toggle returns the pods to delete.
+// Toggle disconnects the kubelet of a node, or reconnects it. The node controller marks the pods of a lost node as not ready, and may evict them:
+// Toggle returns the pods to delete.
 func (n *Nodes) Toggle(pods []*corev1.Pod) (evicted []*corev1.Pod) {
 	node := "node-" + string(rune('a'+n.dice.IntN(5)))
 	if n.lost[node] = !n.lost[node]; !n.lost[node] {
@@ -113,10 +113,10 @@ func (n *Nodes) Toggle(pods []*corev1.Pod) (evicted []*corev1.Pod) {
 	return evicted
 }
 
-// Reconnect brings all nodes back.
+// Reconnect reconnects all nodes.
 func (n *Nodes) Reconnect() { clear(n.lost) }
 
-// BreakImage makes containers of a good image crash from now on, possibly of the current revision's image.
+// BreakImage makes containers of a good image crash from now on, possibly those of the current revision.
 func (n *Nodes) BreakImage() {
 	image := dice.Pick(n.dice, "app:1", "app:2", "app:3", "app:4")
 	n.logf("%s breaks", image)

@@ -9,20 +9,21 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// IsBehind tells whether the kubelet has not carried out all of the pod's spec.
+// IsBehind reports whether the kubelet has not completely carried out the pod's spec.
 func (n *Nodes) IsBehind(p *corev1.Pod) bool {
 	return n.states[p.UID].Applied < p.Generation || Condition(p, corev1.PodResizePending) != nil ||
 		Condition(p, corev1.PodResizeInProgress) != nil
 }
 
-// IsResizeDelayed tells whether the kubelet has applied the spec but cannot resize the pod: the pod runs on with its old resources.
+// IsResizeDelayed reports whether the kubelet has applied the spec but cannot resize the pod, so that the pod continues to run with its old
+// resources.
 func (n *Nodes) IsResizeDelayed(p *corev1.Pod) bool {
 	pending, progress := Condition(p, corev1.PodResizePending), Condition(p, corev1.PodResizeInProgress)
 	return n.states[p.UID].Applied == p.Generation && (pending != nil || progress != nil && progress.Reason == corev1.PodReasonError)
 }
 
-// observeGeneration lets the kubelet see an update of the pod. The kubelet may write the observedGeneration with the old container
-// statuses, and apply the update a moment later; it writes only the resize conditions at once, and sometimes not even these.
+// observeGeneration makes the kubelet see an update of the pod. The kubelet may write the observedGeneration with the old container statuses, and
+// apply the update a moment later. It writes only the resize conditions at once, and sometimes not even these.
 func (n *Nodes) observeGeneration(p *corev1.Pod) {
 	state := n.states[p.UID]
 	state.Observed, state.observedAt = p.Generation, n.Now
@@ -44,7 +45,7 @@ func (n *Nodes) observeGeneration(p *corev1.Pod) {
 	}
 }
 
-// HasResize tells whether the spec of a container has other resources than the container was started with or resized to.
+// HasResize reports whether the resources in a container's spec differ from those that it was started with or resized to.
 func (n *Nodes) HasResize(p *corev1.Pod) bool {
 	for i := range p.Spec.Containers {
 		last, found := n.states[p.UID].starts[p.Spec.Containers[i].Name]
@@ -55,14 +56,14 @@ func (n *Nodes) HasResize(p *corev1.Pod) bool {
 	return false
 }
 
-// NeedsRestart tells whether the kubelet has to restart a running container to apply its spec: for another image, or for a resize with the
+// NeedsRestart reports whether the kubelet has to restart a running container to apply its spec: for another image, or for a resize with the
 // resizePolicy RestartContainer.
 func (s *State) NeedsRestart(c *corev1.Container) bool {
 	last, found := s.starts[c.Name]
 	return s.HasOtherImage(c) || found && needsRestartToResize(last.resources, c)
 }
 
-// HasOtherImage tells whether a running container has another image than its spec says.
+// HasOtherImage reports whether the image of a running container differs from its spec.
 func (s *State) HasOtherImage(c *corev1.Container) bool {
 	last, found := s.starts[c.Name]
 	return found && c.Image != last.image
@@ -75,14 +76,14 @@ func needsRestartToResize(had corev1.ResourceRequirements, c *corev1.Container) 
 	})
 }
 
-// applySpec lets the kubelet apply an update of the pod's spec that it has seen.
+// applySpec makes the kubelet apply an update of the pod's spec that it has seen.
 func (n *Nodes) applySpec(p *corev1.Pod) {
 	state := n.states[p.UID]
 	if state.Applied == p.Generation && n.fails(0.5) {
 		return
 	}
 	state.Applied, state.IsSilent = p.Generation, false
-	// Old kubelets resize at once: the planner could not tell a delay.
+	// Old kubelets resize at once, because the planner could not detect a delay.
 	isDelayed := n.HasResize(p) && !n.OldKubelets && n.fails(0.6)
 	DropCondition(p, corev1.PodResizePending)
 	DropCondition(p, corev1.PodResizeInProgress)
@@ -125,7 +126,7 @@ func (n *Nodes) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) 
 	}
 }
 
-// delayResize sets a condition that says why the kubelet does not resize the pod.
+// delayResize sets a condition that explains why the kubelet does not resize the pod.
 func (n *Nodes) delayResize(p *corev1.Pod) {
 	delay := dice.Pick(n.dice,
 		corev1.PodCondition{Type: corev1.PodResizePending, Reason: corev1.PodReasonInfeasible},

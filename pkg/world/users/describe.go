@@ -8,7 +8,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Describe is the spec of a PodManager in one line.
+// Describe returns the spec of a PodManager in one line.
 func Describe(m *v1.PodManager) string {
 	return fmt.Sprintf("%d replicas, %s, minReady %v, %s after %v of %d pods, deadline %v, paused %v, %s, paces %v, current %s",
 		m.DesiredReplicas(), describeStrategy(m), m.MinReady(), m.OnFailure(), m.FailureGrace(), m.FailureThreshold(), m.ProgressDeadline(),

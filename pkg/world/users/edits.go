@@ -20,7 +20,7 @@ func (u *User) Edit(m *v1.PodManager, now time.Time) {
 	}
 }
 
-// IsStuck tells whether a user sees that a rollout does not go on by itself.
+// IsStuck reports whether a user sees that a rollout does not continue on its own.
 func IsStuck(m *v1.PodManager) bool {
 	ready := meta.FindStatusCondition(m.Status.Conditions, v1.ConditionReady)
 	return ready != nil && slices.Contains([]string{v1.ReasonPaused, v1.ReasonHalted, v1.ReasonRolledBack, v1.ReasonNotInPlace}, ready.Reason)
@@ -97,7 +97,7 @@ func (u *User) editRolling(m *v1.PodManager) {
 	u.tell("user: %s", describeStrategy(m))
 }
 
-// editSeldomField edits a field that users seldom edit.
+// editSeldomField edits a field that users rarely edit.
 func (u *User) editSeldomField(m *v1.PodManager) {
 	spec := &m.Spec
 	switch u.dice.IntN(7) {

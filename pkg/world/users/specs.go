@@ -17,20 +17,20 @@ import (
 type User struct {
 	dice dice.Dice
 	tell func(format string, args ...any)
-	// shape is what all templates share, because a difference there would rule out updates in place.
+	// shape is common to all templates, because a difference there would rule out updates in place.
 	shape podShape
 	// templates are all templates that the spec has had.
 	templates []*corev1.PodTemplateSpec
 }
 
-// New returns a user who tells each edit.
+// New returns a user who reports each edit to tell.
 func New(d dice.Dice, tell func(format string, args ...any)) *User {
 	u := &User{dice: d, tell: tell}
 	u.shape = u.randomShape()
 	return u
 }
 
-// podShape is which containers all pods have, and their resizePolicy.
+// podShape has the containers that all pods have, and their resizePolicy.
 type podShape struct {
 	side, init, proxy bool
 	resizePolicy      []corev1.ContainerResizePolicy
@@ -48,7 +48,7 @@ func (u *User) randomShape() podShape {
 	return b
 }
 
-// Create gives a new PodManager a random spec that the CRD admits. Deadlines are longer than what they wait for.
+// Create gives a new PodManager a random spec that the CRD admits. Deadlines are longer than the events that they wait for.
 func (u *User) Create(m *v1.PodManager) {
 	m.Spec = v1.PodManagerSpec{
 		Replicas:                ptr.To(u.Size()),
@@ -69,7 +69,7 @@ func (u *User) Create(m *v1.PodManager) {
 	u.Remember(m.Spec.Template)
 }
 
-// makeItFail makes the spec one of a rollout with surge that will be halted.
+// makeItFail changes the spec so that a rollout with surge will be halted.
 func (u *User) makeItFail(spec *v1.PodManagerSpec) {
 	spec.FailurePolicy = v1.FailurePolicy{OnFailure: v1.HaltOnFailure}
 	spec.UpdateStrategy = v1.UpdateStrategy{Type: v1.RollingUpdateStrategy, RollingUpdate: &v1.RollingUpdate{
@@ -116,7 +116,7 @@ func (u *User) updatePolicy() v1.PodUpdatePolicy {
 
 func (u *User) inPlaceGrace() int32 { return dice.Pick[int32](u.dice, 0, 0, 10) }
 
-// Size is a random number of replicas.
+// Size returns a random number of replicas.
 func (u *User) Size() int32 {
 	switch {
 	case u.dice.Chance(0.003):
@@ -144,7 +144,7 @@ func (u *User) partition() *intstr.IntOrString {
 	return &value
 }
 
-// Template is a random template. Not all of its differences to other templates can be updated in place.
+// Template returns a random template. Not all of its differences from other templates can be applied in place.
 func (u *User) Template(m *v1.PodManager) *corev1.PodTemplateSpec {
 	app := u.container("app", dice.Pick(u.dice, "app:1", "app:2", "app:3", "app:4", "app:5"))
 	switch {
@@ -157,7 +157,7 @@ func (u *User) Template(m *v1.PodManager) *corev1.PodTemplateSpec {
 		ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"note": strconv.Itoa(u.dice.IntN(2))}},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{app}},
 	}
-	otherChance := 0.3 // how likely a difference is that cannot be updated in place
+	otherChance := 0.3 // the probability of a difference that cannot be applied in place
 	if m.PodUpdatePolicy() == v1.InPlaceOnly {
 		otherChance = 0.05
 	}

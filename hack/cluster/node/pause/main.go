@@ -1,4 +1,4 @@
-// Pause holds a pod's namespaces open: it waits for the signal to end, and collects the processes that others leave.
+// Pause keeps a pod's namespaces open: it waits for a termination signal, and reaps orphaned processes.
 package main
 
 import (

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// forward hands connections to an address on to another one. TLS passes through untouched: the API server's certificate
-// names the address that pods know.
+// forward forwards connections from one address to another. TLS passes through unchanged: the API server's certificate contains the address that
+// pods use.
 func forward(from, to string) error {
 	listener, err := listen(from)
 	if err != nil {
@@ -29,7 +29,7 @@ func forward(from, to string) error {
 	return nil
 }
 
-// listen waits for a moment if it has to: a node that had the address before may have been killed, and not quite be gone.
+// listen retries for a while if the address is in use: an earlier node may have been killed, and may not be completely gone.
 func listen(address string) (net.Listener, error) {
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		listener, err := net.Listen("tcp", address)
@@ -39,13 +39,13 @@ func listen(address string) (net.Listener, error) {
 	}
 }
 
-// connect joins two connections until both directions have ended. A half that is closed is passed on as such, or a watch
-// that its client has left would live as long as the API server.
+// connect joins two connections until both directions have ended. It passes on the closing of one direction. Otherwise a watch whose client has
+// left would live as long as the API server.
 func connect(in *net.TCPConn, to string) {
 	defer in.Close()
 	dialed, err := net.DialTimeout("tcp", to, 5*time.Second)
 	if err != nil {
-		return // the API server is down: the pod sees a closed connection, and tries again
+		return // the API server is down: the pod sees a closed connection and retries
 	}
 	out := dialed.(*net.TCPConn)
 	defer out.Close()

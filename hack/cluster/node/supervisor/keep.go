@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// pause is between the end of a program and its next start: a program that cannot start must not eat the machine.
+// pause is the delay between the end of a program and its next start: a program that cannot start must not use up the machine.
 const pause = time.Second
 
-// keep runs a program for ever. While there is a file NAME.hold in the folder it is not started again: so a test kills the
-// kubelet for as long as it wants.
+// keep runs a program forever. While there is a file NAME.hold in the folder, the program is not restarted. A test uses this to stop the kubelet
+// for as long as it wants.
 func keep(folder, name string, command []string) {
 	for ; ; time.Sleep(pause) {
 		if _, err := os.Stat(filepath.Join(folder, name+".hold")); !errors.Is(err, fs.ErrNotExist) {
@@ -25,7 +25,7 @@ func keep(folder, name string, command []string) {
 	}
 }
 
-// run runs a program to its end.
+// run runs a program until it ends.
 func run(log string, command []string) error {
 	output, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Supervisor keeps containerd and the kubelet of the real node running, as systemd does elsewhere, and lets pods reach the
-// API server, which listens on 127.0.0.1 only. node.sh starts it in process and mount namespaces of its own: when it ends,
-// however it ends, the kernel ends all containers and takes down all mounts.
+// Supervisor keeps containerd and the kubelet of the real node running, as systemd does elsewhere, and lets pods reach the API server, which
+// listens only on 127.0.0.1. node.sh starts it in its own process and mount namespaces: however it ends, the kernel then ends all containers and
+// removes all mounts.
 package main
 
 import (

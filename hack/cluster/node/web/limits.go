@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// cpuLimit is the CPU quota and its period in microseconds as the kernel has them: "max" or -1 is none.
+// cpuLimit returns the CPU quota and its period in microseconds, as the kernel reports them. "max" or -1 means no limit.
 func cpuLimit() string {
 	if both, ok := read("cpu.max"); ok {
 		return both
@@ -15,7 +15,7 @@ func cpuLimit() string {
 	return quota + " " + period
 }
 
-// memoryLimit is in bytes; where there is none, it is "max", or with cgroup v1 a number larger than any machine.
+// memoryLimit returns the memory limit in bytes. Without a limit it is "max", or with cgroup v1 a number larger than the memory of any machine.
 func memoryLimit() string {
 	if limit, ok := read("memory.max"); ok {
 		return limit
@@ -24,7 +24,7 @@ func memoryLimit() string {
 	return limit
 }
 
-// read is a file of the container's own cgroup.
+// read returns a file of the container's own cgroup.
 func read(name string) (string, bool) {
 	data, err := os.ReadFile("/sys/fs/cgroup/" + name)
 	return strings.TrimSpace(string(data)), err == nil

@@ -10,12 +10,12 @@ import (
 	"slices"
 )
 
-// Log reads the API server's audit log, from its own position on.
+// Log reads the API server's audit log from its current position.
 type Log struct {
 	path string
 	file *os.File
 	rest []byte
-	// inside tells that the next bytes are the rest of a line to skip.
+	// inside is true if the next bytes are the rest of a line to be skipped.
 	inside bool
 }
 
@@ -25,7 +25,7 @@ func Open(path string) (*Log, error) {
 	return l, l.Skip()
 }
 
-// All returns the requests in the present file.
+// All returns the requests in the current file.
 func All(path string, words ...string) ([]Request, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -36,7 +36,7 @@ func All(path string, words ...string) ([]Request, error) {
 	return l.Read(words...)
 }
 
-// Skip skips the present content of the log, and the rest of a line that is being written.
+// Skip skips the current content of the log, and the rest of a line that is being written.
 func (l *Log) Skip() error {
 	file, err := os.Open(l.path)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Log) Skip() error {
 	return nil
 }
 
-// Read returns the requests that were answered since the last call. It parses only lines with all the words, because a log has many lines.
+// Read returns the requests that were answered since the last call. It parses only lines that contain all the words, because a log has many lines.
 func (l *Log) Read(words ...string) ([]Request, error) {
 	lines, err := l.readLines()
 	if err != nil {
@@ -104,10 +104,10 @@ func (l *Log) readLines() ([][]byte, error) {
 	return lines[:len(lines)-1], nil
 }
 
-// Close ends the reading.
+// Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// rotated returns the new file if the API server has begun one.
+// rotated returns the new file if the API server has rotated the log.
 func (l *Log) rotated() (*os.File, error) {
 	old, err := l.file.Stat()
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *Log) rotated() (*os.File, error) {
 	}
 	now, err := os.Stat(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // for a moment there is no file
+		return nil, nil // during the rotation there is no file
 	}
 	if err != nil || os.SameFile(old, now) {
 		return nil, err

@@ -27,7 +27,7 @@ func appendTo(t *testing.T, path, text string) {
 	}
 }
 
-// read reads the requests of the user me.
+// read returns the requests of the user me.
 func read(t *testing.T, log *Log) (what []string) {
 	t.Helper()
 	requests, err := log.Read(`"username":"me"`)

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Request is a line of the log, with the fields that somebody here needs.
+// Request is a line of the log, with the fields that are used here.
 type Request struct {
 	Stage, Verb, UserAgent string
 	User                   struct {
 		Username string
 		Extra    map[string][]string
 	}
-	// ObjectRef is empty for a request about no object, such as GET /apis.
+	// ObjectRef is empty for a request that concerns no object, such as GET /apis.
 	ObjectRef      struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 	ResponseStatus struct{ Code int }
 	// Received is when the API server received the request.
@@ -32,12 +32,13 @@ func parse(line []byte) (Request, error) {
 	return r, nil
 }
 
-// isRepeated tells of one of the two lines about a long request: a watch counts when it begins, anything else when it has ended.
+// isRepeated reports whether this is the redundant one of two lines about a long request. A watch counts when it starts, any other request when it
+// has ended.
 func (r Request) isRepeated() bool {
 	return r.Stage == "ResponseComplete" && r.Verb == "watch" || r.Stage == "ResponseStarted" && r.Verb != "watch"
 }
 
-// What is the verb and the resource, such as "update podmanagers/status".
+// What returns the verb and the resource, such as "update podmanagers/status".
 func (r Request) What() string {
 	if r.ObjectRef.Resource == "" {
 		return r.Verb + " other paths"
@@ -49,31 +50,32 @@ func (r Request) String() string {
 	return fmt.Sprintf("%s %s by %s -> %d", r.What(), strings.TrimPrefix(r.ObjectRef.Namespace+"/"+r.ObjectRef.Name, "/"), r.User.Username, r.ResponseStatus.Code)
 }
 
-// IsWrite tells whether the request was to store something.
+// IsWrite reports whether the request stores something.
 func (r Request) IsWrite() bool { return IsWrite(r.What()) }
 
-// IsWrite tells it of a verb and a resource. It leaves out the questions about one's own rights: they are created, but stored nowhere.
+// IsWrite reports whether a verb and resource, as returned by What, store something. Self-subject reviews do not count: they are created, but not
+// stored.
 func IsWrite(what string) bool {
 	verb, resource, _ := strings.Cut(what, " ")
 	return !slices.Contains([]string{"get", "list", "watch"}, verb) && !strings.HasPrefix(resource, "selfsubject")
 }
 
-// IsWriteOf tells whether the request was a write of a user to something in a namespace, other than a Lease.
+// IsWriteOf reports whether the request is a write of a user in a namespace, other than to a Lease.
 func (r Request) IsWriteOf(user, namespace string) bool {
 	return r.IsWrite() && r.User.Username == user && r.ObjectRef.Namespace == namespace && r.ObjectRef.Resource != "leases"
 }
 
-// Succeeded tells whether the API server has done what was asked.
+// Succeeded reports whether the API server has carried out the request.
 func (r Request) Succeeded() bool {
 	return r.ResponseStatus.Code >= http.StatusOK && r.ResponseStatus.Code < http.StatusMultipleChoices
 }
 
-// IsForbidden tells whether the authorizer has refused the request. The status code does not tell: a quota forbids, too.
+// IsForbidden reports whether the authorizer has refused the request. The status code is not enough, because a quota causes the same one.
 func (r Request) IsForbidden() bool {
 	return r.Annotations["authorization.k8s.io/decision"] == "forbid"
 }
 
-// Credential is the token that the request came with.
+// Credential returns the ID of the token that the request came with.
 func (r Request) Credential() string {
 	return strings.Join(r.User.Extra["authentication.kubernetes.io/credential-id"], " ")
 }

@@ -15,11 +15,11 @@ import (
 	"time"
 )
 
-// SetClock makes the wall clock of a process wrong by an offset, until it is set again. The monotonic clock stays right, as if somebody set
-// the clock of the machine.
+// SetClock shifts the wall clock of a process by an offset, until it is set again. The monotonic clock is not affected, as if the machine's clock
+// had been set.
 //
-// Go programs ask a function for the time that the kernel has put into their memory, the vDSO, and not the C library. SetClock replaces that
-// function, in the memory of this process alone: other processes keep the kernel's.
+// Go programs do not ask the C library for the time. They call a function that the kernel has mapped into their memory, the vDSO. SetClock replaces
+// that function in the memory of this process alone. Other processes keep the kernel's function.
 func SetClock(pid int, offset time.Duration) error {
 	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 	if err != nil {
@@ -39,7 +39,7 @@ func SetClock(pid int, offset time.Duration) error {
 	return fmt.Errorf("the clock of process %d cannot be set: it asks for the time all the time", pid)
 }
 
-// clockFunction is clock_gettime(clock, *time): it asks the kernel, and adds the offset to the wall clock.
+// clockFunction returns the code of clock_gettime(clock, *time). It asks the kernel, and adds the offset to the wall clock.
 func clockFunction(offset time.Duration) []byte {
 	var code bytes.Buffer
 	code.Write([]byte{
@@ -57,7 +57,7 @@ func clockFunction(offset time.Duration) []byte {
 	return code.Bytes()
 }
 
-// codeRange is where a function is in the memory of a process.
+// codeRange is the location of a function in the memory of a process.
 type codeRange struct{ start, end uint64 }
 
 // findClock finds clock_gettime in the vDSO.
@@ -93,7 +93,7 @@ func findClock(memory io.ReaderAt, pid int) (codeRange, error) {
 	return codeRange{}, errors.New("its vDSO has no clock_gettime")
 }
 
-// setWhileStopped replaces a function while the process is stopped. It returns false if a thread was in the middle of the function.
+// setWhileStopped replaces a function while the process is stopped. It returns false if a thread was inside the function.
 func setWhileStopped(memory io.WriterAt, pid int, function codeRange, code []byte) (bool, error) {
 	if uint64(len(code)) > function.end-function.start {
 		return false, errors.New("the function of the vDSO is too short to be replaced")
@@ -101,7 +101,7 @@ func setWhileStopped(memory io.WriterAt, pid int, function codeRange, code []byt
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return false, err
 	}
-	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // it may have been killed meanwhile
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }() // the process may have been killed in the meantime
 	counters, err := programCounters(pid)
 	if err != nil {
 		return false, err
@@ -115,7 +115,7 @@ func setWhileStopped(memory io.WriterAt, pid int, function codeRange, code []byt
 	return err == nil, err
 }
 
-// programCounters is where the threads of a process are, once all have stopped.
+// programCounters returns the program counters of all threads of a process, once all have stopped.
 func programCounters(pid int) ([]uint64, error) {
 	var counters []uint64
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
@@ -128,7 +128,7 @@ func programCounters(pid int) ([]uint64, error) {
 			if err != nil {
 				return nil, err
 			}
-			if fields := strings.Fields(string(call)); len(fields) > 1 { // it is "running" until it has stopped
+			if fields := strings.Fields(string(call)); len(fields) > 1 { // the text is "running" until the thread has stopped
 				counter, err := strconv.ParseUint(fields[len(fields)-1], 0, 64)
 				if err != nil {
 					return nil, err

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// SetClock is for linux/amd64 only.
+// SetClock is supported on linux/amd64 only.
 func SetClock(int, time.Duration) error { return errors.ErrUnsupported }

@@ -8,16 +8,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Link passes bytes on to an API server, and can go dead: connections stay open, and nothing comes through. A proxy that
-// speaks HTTP/2 cannot go dead like that, since it answers the client's pings itself.
+// Link forwards bytes to an API server, and can go dead: connections stay open, but nothing gets through. An HTTP/2 proxy cannot go dead like that,
+// because it answers the client's pings itself.
 type Link struct {
 	listener net.Listener
 	target   string
-	// config is the kubeconfig given to StartLink, with the address of the link.
+	// write writes the kubeconfig given to StartLink, with the address of the link.
 	write func(file string) error
 
 	mu     sync.Mutex
-	dead   chan struct{} // closed when the link comes alive again; nil while it is alive
+	dead   chan struct{} // closed when the link is revived; nil while it is alive
 	open   map[*connection]bool
 	opened int
 }
@@ -26,7 +26,7 @@ type Link struct {
 type connection struct {
 	link           *Link
 	client, server net.Conn
-	severed        bool // for ever; guarded by the link's lock
+	severed        bool // forever; guarded by the link's lock
 }
 
 // StartLink starts a link on a free port of 127.0.0.1, in front of the API server of a kubeconfig file.
@@ -49,10 +49,10 @@ func StartLink(kubeconfig string) (*Link, error) {
 	return l, nil
 }
 
-// WriteKubeconfig writes a kubeconfig that leads through the link.
+// WriteKubeconfig writes a kubeconfig that points to the link.
 func (l *Link) WriteKubeconfig(file string) error { return l.write(file) }
 
-// Close accepts no more connections, and breaks the open ones.
+// Close stops accepting connections, and breaks the open ones.
 func (l *Link) Close() error {
 	err := l.listener.Close()
 	l.mu.Lock()
@@ -64,14 +64,14 @@ func (l *Link) Close() error {
 	return err
 }
 
-// Opened is how many connections clients have opened so far, also while the link was dead.
+// Opened returns how many connections clients have opened so far, including those while the link was dead.
 func (l *Link) Opened() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.opened
 }
 
-// Die holds back the bytes of all connections, old and new, in both directions. Call revive to let them flow again.
+// Die holds back the bytes of all connections, old and new, in both directions, until revive is called.
 func (l *Link) Die() (revive func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,8 +84,8 @@ func (l *Link) Die() (revive func()) {
 	})
 }
 
-// Sever makes the open connections dead for ever, and tells how many there were; new connections work. A firewall that has
-// forgotten its connections does the same.
+// Sever makes the open connections dead forever, and returns how many there were. New connections work. A firewall that has lost its connection
+// table does the same.
 func (l *Link) Sever() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *Link) join(client net.Conn) {
 	delete(l.open, c)
 }
 
-// pass carries bytes until their source ends. It closes the other side only if the link lets bytes through.
+// pass forwards bytes until their source ends. It closes the other side only if the link lets bytes through.
 func (c *connection) pass(to, from net.Conn) {
 	_, _ = io.Copy(gate{c, to}, from) // an error means that the source has ended
 	from.Close()
@@ -147,7 +147,7 @@ func (c *connection) pass(to, from net.Conn) {
 	}
 }
 
-// waitAlive waits for the link, and tells whether bytes of this connection get through.
+// waitAlive waits until the link is alive. It reports false if this connection is severed.
 func (c *connection) waitAlive() bool {
 	c.link.waitAlive()
 	c.link.mu.Lock()
@@ -155,7 +155,7 @@ func (c *connection) waitAlive() bool {
 	return !c.severed
 }
 
-// gate lets bytes pass while the link is alive; the bytes of a dead connection get lost.
+// gate forwards bytes while the link is alive. The bytes of a severed connection are lost.
 type gate struct {
 	connection *connection
 	to         io.Writer

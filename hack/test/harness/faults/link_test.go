@@ -50,7 +50,7 @@ func newLink(t *testing.T) *Link {
 	return link
 }
 
-// caller is a client of the server behind the link. The channel closes when the connection does.
+// caller is a client of the server behind the link. The channel is closed when the connection is.
 type caller struct {
 	net.Conn
 	lines chan string
@@ -133,7 +133,7 @@ func TestLinkSevered(t *testing.T) {
 	fresh := call(t, link)
 	fresh.say(t, "after")
 	expect(t, fresh.lines, "after")
-	revive := link.Die() // when it is alive again, the old connection stays dead
+	revive := link.Die() // when the link is alive again, the old connection stays dead
 	revive()
 	old.say(t, "lost, too")
 	expectNothing(t, old.lines)

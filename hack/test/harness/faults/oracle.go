@@ -26,16 +26,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned"
 )
 
-// Oracle sees every version of the pods of a namespace and of their owners, PodManagers and ReplicaSets, over
-// connections of its own. It only notes what it sees; Report judges the versions in the order of their resourceVersions. The
-// watches run beside each other, but all versions come from the same etcd, so their order is the true one.
+// Oracle sees every version of the pods of a namespace and of their owners, PodManagers and ReplicaSets, over separate connections. It only records
+// what it sees; Report checks the versions in the order of their resourceVersions. The watches run concurrently, but all versions come from the
+// same etcd, so that order is the true one.
 type Oracle struct {
 	sources []*source
 
 	mu        sync.Mutex
 	sightings []sighting
-	// gaps are the times in which versions may have been missed. asked has how many pods users have asked owners for, by
-	// namespace/name.
+	// gaps are the times at which versions may have been missed. asked has how many pods users have requested of owners, by namespace/name.
 	gaps  []time.Time
 	asked map[string][]allowance
 	err   error
@@ -58,7 +57,7 @@ type source struct {
 	resource string
 }
 
-// StartOracle starts to watch a namespace (all if it is empty) until ctx is done.
+// StartOracle watches a namespace until ctx is done. An empty name stands for all namespaces.
 func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*Oracle, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
@@ -92,8 +91,8 @@ func StartOracle(ctx context.Context, config *rest.Config, namespace string) (*O
 	return o, nil
 }
 
-// Asked tells the oracle that a user is about to ask an owner for that many pods at most. The oracle goes by the versions that
-// it sees, and by Asked only where it may have missed some.
+// Asked tells the oracle that a user is about to request at most this many pods of an owner. The oracle relies on the versions that it sees, and
+// uses Asked only where it may have missed some.
 func (o *Oracle) Asked(owner string, most int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,7 +122,7 @@ func (o *Oracle) list(ctx context.Context, s *source) (*listing, error) {
 	return all, err
 }
 
-// follow watches from a version on. A watch that ends is taken up again where it ended.
+// follow watches from a version onwards. If the watch ends, follow resumes it where it ended.
 func (o *Oracle) follow(ctx context.Context, s *source, version string) {
 	for ctx.Err() == nil {
 		w, err := s.WatchWithContext(ctx, metav1.ListOptions{ResourceVersion: version, AllowWatchBookmarks: true})
@@ -139,8 +138,8 @@ func (o *Oracle) follow(ctx context.Context, s *source, version string) {
 	}
 }
 
-// relist starts from the present objects: an API server that was restarted has no older versions. The time in between is a
-// gap. Nobody knows when an object was deleted in a gap: the oracle assumes the first moment.
+// relist starts over from the current objects, because a restarted API server has no older versions. The time in between is a gap. It is not known
+// when an object was deleted in a gap, so the oracle assumes the earliest moment.
 func (o *Oracle) relist(ctx context.Context, s *source, version string) (string, error) {
 	list, err := o.list(ctx, s)
 	if err != nil {
@@ -166,7 +165,7 @@ func (o *Oracle) relist(ctx context.Context, s *source, version string) (string,
 	return list.version, nil
 }
 
-// drain notes what a watch shows until the watch ends, and returns the last version.
+// drain records the events of a watch until the watch ends, and returns the last version.
 func (o *Oracle) drain(w watch.Interface, version string) (string, error) {
 	defer w.Stop()
 	for event := range w.ResultChan() {
@@ -182,7 +181,7 @@ func (o *Oracle) drain(w watch.Interface, version string) (string, error) {
 	return version, nil
 }
 
-// see notes a version of an object.
+// see records a version of an object.
 func (o *Oracle) see(object metav1.Object, version string, gone bool) {
 	number, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {
@@ -230,7 +229,7 @@ func (o *Oracle) catchUp(ctx context.Context) error {
 	return o.err
 }
 
-// hasSeen tells whether the watch has shown all objects of the list, and the deletion of all others.
+// hasSeen reports whether the watch has shown all objects of the list, and the deletion of all others.
 func (o *Oracle) hasSeen(s *source, list *listing) bool {
 	newest := o.newest(s)
 	for _, object := range list.objects {
@@ -248,7 +247,7 @@ func (o *Oracle) hasSeen(s *source, list *listing) bool {
 	return true
 }
 
-// newest is the last sighting of each object of a resource.
+// newest returns the last sighting of each object of a resource.
 func (o *Oracle) newest(s *source) map[types.UID]sighting {
 	o.mu.Lock()
 	defer o.mu.Unlock()

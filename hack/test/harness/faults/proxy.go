@@ -25,8 +25,8 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// Proxy passes requests on to an API server, except for requests that its rules hit. Rules may change while it runs. It adds
-// no credentials: the token of a client goes through unchanged. (A client certificate cannot go through.)
+// Proxy forwards requests to an API server, except for requests that its rules hit. Rules may change while it runs. It adds no credentials: the
+// token of a client is forwarded unchanged. (A client certificate cannot be forwarded.)
 type Proxy struct {
 	server     *http.Server
 	forward    *httputil.ReverseProxy
@@ -58,7 +58,7 @@ func StartProxy(kubeconfig string, seed uint64) (*Proxy, error) {
 	return p, nil
 }
 
-// newForward passes requests on. It takes only the certificate authority from the kubeconfig.
+// newForward returns a proxy that forwards requests. Of the credentials in the kubeconfig, it uses only the certificate authority.
 func (p *Proxy) newForward() (*httputil.ReverseProxy, error) {
 	config, err := clientcmd.NewDefaultClientConfig(*p.kubeconfig, nil).ClientConfig()
 	if err != nil {
@@ -75,14 +75,14 @@ func (p *Proxy) newForward() (*httputil.ReverseProxy, error) {
 	return &httputil.ReverseProxy{
 		Transport:      &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true, DisableCompression: true},
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		FlushInterval:  -1, // events of a watch go on at once
+		FlushInterval:  -1, // forward the events of a watch at once
 		ModifyResponse: p.answered,
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		ErrorLog:       log.New(io.Discard, "", 0), // the proxy breaks connections on purpose
 	}, nil
 }
 
-// serve starts to listen with a new certificate, and puts both into the kubeconfig.
+// serve starts to listen with a new certificate, and puts the address and the certificate into the kubeconfig.
 func (p *Proxy) serve() error {
 	certificate, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *Proxy) Close() error {
 	return p.server.Close()
 }
 
-// exchange is what is known about a request when its answer comes.
+// exchange is what is known about a request when its answer arrives.
 type exchange struct {
 	request Request
 	rule    string
@@ -135,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fault.Status != 0 {
 		refuse(w, request, fault)
 	}
-	if rule != "" && !fault.DropAnswer { // the log gets a dropped answer once the answer was dropped
+	if rule != "" && !fault.DropAnswer { // a dropped answer is logged once it was dropped
 		p.note(rule, request, fault.String())
 	}
 	if fault.Status != 0 {
@@ -154,7 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// answered looks at the server's answer before the client does. An error makes the connection break off.
+// answered sees the server's answer before the client does. An error breaks the connection.
 func (p *Proxy) answered(response *http.Response) error {
 	ctx := response.Request.Context()
 	e := ctx.Value(exchangeKey{}).(exchange)
@@ -171,7 +171,7 @@ func (p *Proxy) answered(response *http.Response) error {
 	return nil
 }
 
-// refuse answers like an API server in trouble.
+// refuse answers like a failing API server.
 func refuse(w http.ResponseWriter, request Request, fault Fault) {
 	seconds := int(fault.RetryAfter.Seconds())
 	resource := schema.GroupResource{Group: request.Group, Resource: request.Resource}
@@ -185,7 +185,7 @@ func refuse(w http.ResponseWriter, request Request, fault Fault) {
 	_ = json.NewEncoder(w).Encode(status) // the client may be gone
 }
 
-// hostOf is host:port of a URL.
+// hostOf returns host:port of a URL.
 func hostOf(server string) (string, error) {
 	parsed, err := url.Parse(server)
 	if err != nil {
@@ -194,7 +194,7 @@ func hostOf(server string) (string, error) {
 	return parsed.Host, nil
 }
 
-// pause waits, and tells whether the client is still there.
+// pause waits for the given time. It reports false if ctx is done.
 func pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-time.After(wait):

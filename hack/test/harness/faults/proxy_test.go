@@ -24,11 +24,11 @@ import (
 const (
 	podsPath  = "/api/v1/namespaces/ns/pods"
 	watchPath = podsPath + "?watch=true"
-	// How long a test waits for something that must not happen.
+	// soon is how long a test waits for something that must not happen.
 	soon = 100 * time.Millisecond
 )
 
-// fixture is a proxy in front of a server. The server counts its requests, and sends its watches a line for each send.
+// fixture is a proxy in front of a server. The server counts its requests, and sends a line to its watches for each text in send.
 type fixture struct {
 	proxy    *Proxy
 	client   *http.Client
@@ -104,7 +104,7 @@ func (f *fixture) create() (*http.Response, error) {
 	return f.client.Post(f.url+podsPath, "application/json", strings.NewReader("{}"))
 }
 
-// watch opens a watch and returns its lines; the channel closes when the watch ends.
+// watch opens a watch and returns its lines. The channel is closed when the watch ends.
 func (f *fixture) watch(t *testing.T, ctx context.Context) <-chan string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+watchPath, nil)
@@ -252,7 +252,7 @@ func TestStallAndResume(t *testing.T) {
 	stall := f.proxy.Stall(isPodWatch)
 	f.send <- "during"
 	expectNothing(t, lines)
-	late := f.watch(t, t.Context()) // a watch that is opened now gets nothing either
+	late := f.watch(t, t.Context()) // a watch that is opened now gets nothing, either
 	f.send <- "to one of the two"
 	expectNothing(t, lines)
 	expectNothing(t, late)
@@ -293,7 +293,7 @@ func TestCutIdleWatch(t *testing.T) {
 	expect(t, lines, "")
 }
 
-// A client that leaves in the middle of a stall leaves nothing behind.
+// A client that disconnects during a stall leaves nothing behind.
 func TestClientLeavesDuringStall(t *testing.T) {
 	f := newFixture(t)
 	ctx, leave := context.WithCancel(t.Context())

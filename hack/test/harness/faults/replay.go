@@ -20,16 +20,16 @@ type replay struct {
 	report *Report
 }
 
-// owner is what is known of a PodManager or ReplicaSet.
+// owner is the state of a PodManager or ReplicaSet.
 type owner struct {
 	name  string
 	count count
-	// indices has how many pods there are of each index, terminating pods included.
+	// indices has the number of pods for each index, including terminating pods.
 	indices map[string]int
-	// allowed has how many pods there may be at the most since a time, counts how many there were; oldest first.
+	// allowed has the maximum number of pods since each time, counts has the actual numbers; oldest first.
 	allowed []allowance
 	counts  []countSince
-	// template is the first template; updated tells that there was another.
+	// template is the first template. updated is true once there was another one.
 	template string
 	updated  bool
 	// claim is what the status says.
@@ -41,7 +41,7 @@ type allowance struct {
 	most  int
 }
 
-// count is how many pods there are.
+// count is a number of pods.
 type count struct{ active, ready int }
 
 type countSince struct {
@@ -56,7 +56,7 @@ func newReplay(recent, blind time.Duration) *replay {
 	}
 }
 
-// step goes on by one version.
+// step advances by one version.
 func (r *replay) step(seen sighting) {
 	if seen.owner != nil {
 		r.stepOwner(seen)
@@ -148,19 +148,18 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 	}
 }
 
-// mixing is how long a sync may take. A controller adds its own writes to the pods that it saw before, so its status may have a
-// count that never was, but it is off by no more than the number of changes during the sync. (On a busy machine a single request
-// takes half a second.)
+// mixing is how long a sync may take. A controller adds its own writes to the pods that it saw before, so its status may have a count that never
+// existed. It is off by at most the number of changes during the sync. (On a busy machine a single request takes half a second.)
 const mixing = 5 * time.Second
 
-// checkClaim checks whether a status was true a short while ago.
+// checkClaim checks whether a status was true recently.
 func (r *replay) checkClaim(o *owner, seen sighting) {
 	said := o.claim
 	if said.generation > seen.owner.generation {
 		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
 	}
 	if slices.ContainsFunc(r.gaps, func(gap time.Time) bool { return gap.Sub(seen.at).Abs() < r.recent }) {
-		return // nobody knows which versions the controller has seen
+		return // it is not known which versions the controller has seen
 	}
 	since, off := seen.at.Add(-r.recent-r.blind), o.changes(seen.at.Add(-mixing))
 	near := func(a, b int) bool { return a-b <= off && b-a <= off }
@@ -175,7 +174,7 @@ func (r *replay) checkClaim(o *owner, seen sighting) {
 	}
 }
 
-// changes is how often the counts have changed since a time.
+// changes returns how often the counts have changed since a time.
 func (o *owner) changes(since time.Time) int {
 	n := 0
 	for i := len(o.counts) - 1; i >= 0 && o.counts[i].since.After(since); i-- {
@@ -184,7 +183,7 @@ func (o *owner) changes(since time.Time) int {
 	return n
 }
 
-// most is the largest number of pods allowed since a time. The oracle may have missed a version of the owner in a gap.
+// most returns the maximum number of pods allowed since a time. The oracle may have missed a version of the owner in a gap.
 func (r *replay) most(o *owner, since time.Time) int {
 	most := largest(o.allowed, since)
 	if len(r.gaps) > 0 {
@@ -203,7 +202,7 @@ func largest(allowed []allowance, since time.Time) int {
 	return most
 }
 
-// had tells whether a count since a time satisfies a condition.
+// had reports whether a count since a time satisfies a condition.
 func (o *owner) had(since time.Time, right func(count) bool) bool {
 	for i := len(o.counts) - 1; i >= 0; i-- {
 		if right(o.counts[i].count) {

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The owner of the tests, and what happens to it and its pods at a second.
+// testOwner is the owner of the pods in these tests.
 const testOwner = types.UID("m")
 
 var testStart = time.Now()
@@ -20,14 +20,14 @@ func manager(second, replicas int) sighting {
 	return sighting{uid: testOwner, name: "ns/m", owner: &ownerState{replicas: replicas}, at: at(second)}
 }
 
-// saying is a version of the owner, of generation 2, with a status.
+// saying returns a version of the owner, of generation 2, with a status.
 func saying(second, replicas int, said claim) sighting {
 	seen := manager(second, replicas)
 	seen.owner.generation, seen.owner.claim = 2, said
 	return seen
 }
 
-// rolling is a version of the owner with a surge of 1.
+// rolling returns a version of the owner with a surge of 1.
 func rolling(second, replicas int, template string) sighting {
 	seen := manager(second, replicas)
 	seen.owner.surge, seen.owner.template = 1, template
@@ -44,7 +44,7 @@ func readyPod(second int, uid, index string) sighting {
 	return seen
 }
 
-// decoy is a pod that no controller may touch, with its metadata.
+// decoy returns a sighting of a pod that no controller may touch, with its metadata.
 func decoy(metadata string) sighting {
 	return sighting{uid: "d", name: "ns/m-7", pod: &podState{decoy: metadata}, at: at(0)}
 }
@@ -58,7 +58,7 @@ func ownedBy(owner types.UID, seen sighting) sighting {
 
 func gone(seen sighting) sighting { seen.gone = true; return seen }
 
-// replayed steps through sightings in their order, with 10 s as the recent time.
+// replayed steps through sightings in order, with 10 s as the recent time.
 func replayed(sightings []sighting) *Report { return replayedBlind(sightings, 0) }
 
 func replayedBlind(sightings []sighting, blind time.Duration) *Report {
@@ -106,7 +106,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// expectViolation wants one violation of the invariant with these words; none if there are no words.
+// expectViolation expects one violation of the invariant whose text contains words; none if words is empty.
 func expectViolation(t *testing.T, report *Report, invariant, words string) {
 	t.Helper()
 	got := fmt.Sprint(report.Violations)
@@ -118,7 +118,7 @@ func expectViolation(t *testing.T, report *Report, invariant, words string) {
 	}
 }
 
-// A controller that was blind may be late, but may not create more pods.
+// A controller that was blind may delete pods late, but must not create more.
 func TestReplayBlind(t *testing.T) {
 	a, b := pod(0, "a", "0", true), pod(0, "b", "1", true)
 	tests := map[string]struct {
@@ -136,7 +136,7 @@ func TestReplayBlind(t *testing.T) {
 	}
 }
 
-// The status has to be true.
+// The status must be true.
 func TestReplayClaims(t *testing.T) {
 	a, b := readyPod(0, "a", "0"), readyPod(0, "b", "1")
 	old := sighting{uid: "old", name: "ns/m", owner: &ownerState{replicas: 2}, at: at(0)}
@@ -168,7 +168,7 @@ func TestReplayClaims(t *testing.T) {
 	}
 }
 
-// Nobody changes a decoy.
+// No controller may change a decoy.
 func TestReplayDecoys(t *testing.T) {
 	adopted := ownedBy(testOwner, decoy(""))
 	adopted.pod.active = true

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Request has the properties of a request that rules match. Verbs and resources have the names of RBAC.
+// Request has the properties of a request that rules match. Verbs and resources have their RBAC names.
 type Request struct {
 	Verb, Group, Resource, Subresource, Namespace, Name string
 }
 
-// IsWrite tells whether the request changes something.
+// IsWrite reports whether the request changes something.
 func (r Request) IsWrite() bool {
 	return slices.Contains([]string{"create", "update", "patch", "delete", "deletecollection"}, r.Verb)
 }
 
-// Is tells whether the request has this verb and is for this resource, not for a subresource.
+// Is reports whether the request has this verb and is for this resource, not for a subresource.
 func (r Request) Is(verb, resource string) bool {
 	return r.Verb == verb && r.Resource == resource && r.Subresource == ""
 }
@@ -31,14 +31,13 @@ func (r Request) String() string {
 type Fault struct {
 	// Delay is how long the request is held back before anything else.
 	Delay time.Duration
-	// Status, if not 0, is the status code of the answer; the request is not forwarded.
+	// Status, if not 0, is the status code of the answer. The request is not forwarded.
 	Status int
-	// RetryAfter goes with Status; in whole seconds, as HTTP has it.
+	// RetryAfter goes with Status. It is sent in whole seconds, as HTTP requires.
 	RetryAfter time.Duration
-	// DropAnswer forwards the request and, once the server has answered, breaks the connection instead of passing the answer on.
+	// DropAnswer forwards the request. Once the server has answered, it breaks the connection instead of forwarding the answer.
 	DropAnswer bool
-	// Strike is called instead of forwarding the request or, with DropAnswer, when the server has answered. The client gets no
-	// answer.
+	// Strike is called instead of forwarding the request or, with DropAnswer, when the server has answered. The client gets no answer.
 	Strike func()
 }
 
@@ -55,15 +54,15 @@ func (f Fault) String() string {
 	}
 }
 
-// Rule says which faults hit which requests.
+// Rule defines which faults hit which requests.
 type Rule struct {
 	// Name is for the log.
 	Name string
-	// Match chooses requests; nil stands for all.
+	// Match selects requests; nil selects all.
 	Match func(Request) bool
 	// Rate is the share of the matching requests that the rule hits; 1 for all of them.
 	Rate float64
-	// Faults are the faults to draw from for each request.
+	// Faults are the faults of which one is drawn for each request.
 	Faults []Fault
 }
 
@@ -92,8 +91,8 @@ func (p *Proxy) Inject(rule Rule) (remove func()) {
 	}
 }
 
-// choose draws the fault for a request. The seed decides the sequence of draws; which request gets which draw depends on the order
-// in which requests arrive.
+// choose draws the fault for a request. The seed determines the sequence of draws. Which request gets which draw depends on the order in which
+// requests arrive.
 func (p *Proxy) choose(request Request) (rule string, fault Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,14 +112,14 @@ func (p *Proxy) note(rule string, request Request, did string) {
 	p.log = append(p.log, Entry{time.Now(), rule, request, did})
 }
 
-// Log has every action of the proxy except for plain forwarding.
+// Log returns every action of the proxy except for plain forwarding.
 func (p *Proxy) Log() []Entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.log)
 }
 
-// Count is how often a rule has hit.
+// Count returns how often a rule has hit.
 func (p *Proxy) Count(rule string) int {
 	count := 0
 	for _, entry := range p.Log() {
@@ -136,7 +135,7 @@ var verbs = map[string]string{
 	http.MethodGet: "get",
 }
 
-// parse reads a request as the API server does. A request for no resource, such as /version, has only a verb.
+// parse reads a request as the API server does. A request that is not for a resource, such as /version, has only a verb.
 func parse(r *http.Request) Request {
 	request := Request{Verb: verbs[r.Method]}
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")

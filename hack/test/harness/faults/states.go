@@ -14,8 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// DecoyLabel marks decoys: pods that no controller may touch. Unless a PodManager or ReplicaSet controls it, the metadata of a
-// decoy must not change.
+// DecoyLabel marks decoys: pods that no controller may touch. Unless a PodManager or ReplicaSet controls it, the metadata of a decoy must not
+// change.
 const DecoyLabel = "chaos.mycompany.com/decoy"
 
 // podState has the fields of a pod that the oracle needs.
@@ -25,7 +25,7 @@ type podState struct {
 	index     string
 	active    bool
 	ready     bool
-	// decoy has the metadata that nobody may change; empty if the pod is not a decoy.
+	// decoy has the metadata that must not change; empty if the pod is not a decoy.
 	decoy string
 }
 
@@ -34,7 +34,7 @@ type ownerState struct {
 	resource   string
 	generation int64
 	replicas   int
-	// surge is how many pods more than replicas there may be during an update; updates begin with the second template.
+	// surge is how many pods more than replicas there may be during an update. Updates begin with the second template.
 	surge    int
 	template string
 	claim    claim
@@ -45,7 +45,7 @@ type claim struct {
 	generation int64
 	active     int
 	ready      int
-	// done tells that the status calls the object Ready.
+	// done is true if the status says that the object is Ready.
 	done bool
 }
 
@@ -86,6 +86,6 @@ func stateOfReplicaSet(r *appsv1.ReplicaSet) *ownerState {
 }
 
 func asText(value any) string {
-	data, _ := json.Marshal(value) // plain structs: Marshal cannot fail
+	data, _ := json.Marshal(value) // cannot fail: plain structs
 	return string(data)
 }

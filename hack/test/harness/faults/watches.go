@@ -12,7 +12,7 @@ type openWatch struct {
 	cut     context.CancelFunc
 }
 
-// Stall is a standstill of watches: they stay open, and no events come. Resume or Cut ends the stall.
+// Stall is a stall of watches: they stay open, but no events arrive. Resume or Cut ends it.
 type Stall struct {
 	proxy *Proxy
 	match func(Request) bool
@@ -20,7 +20,7 @@ type Stall struct {
 	once  sync.Once
 }
 
-// Stall holds back the bytes of the watches that match, also of watches that are opened during the stall.
+// Stall holds back the bytes of the matching watches, including watches that are opened during the stall.
 func (p *Proxy) Stall(match func(Request) bool) *Stall {
 	stall := &Stall{proxy: p, match: match, over: make(chan struct{})}
 	p.mu.Lock()
@@ -30,12 +30,12 @@ func (p *Proxy) Stall(match func(Request) bool) *Stall {
 	return stall
 }
 
-// Resume lets the bytes flow that the stall has held back.
+// Resume releases the bytes that the stall has held back.
 func (s *Stall) Resume() {
 	s.end("resumed")
 }
 
-// Cut ends the watches instead: they lose the bytes that the stall has held back.
+// Cut breaks the watches instead. The bytes that the stall has held back are lost.
 func (s *Stall) Cut() {
 	s.proxy.CutWatches(s.match)
 	s.end("ended")
@@ -51,7 +51,7 @@ func (s *Stall) end(did string) {
 	})
 }
 
-// CutWatches breaks the open watches that match, and tells how many there were. Clients may open new ones.
+// CutWatches breaks the open watches that match, and returns how many there were. Clients may open new ones.
 func (p *Proxy) CutWatches(match func(Request) bool) int {
 	var cut []Request
 	p.mu.Lock()
@@ -91,11 +91,11 @@ func (p *Proxy) stallOf(request Request) *Stall {
 	return nil
 }
 
-// stallable is the body of a watch's answer. It looks for a stall after reading: an event that comes while the read
-// waits must not slip through.
+// stallable is the body of a watch's answer. It checks for a stall after reading, because an event that arrives while the read waits must not slip
+// through.
 type stallable struct {
 	io.ReadCloser
-	ctx     context.Context // of the watch: Read has no context of its own, and must end when the watch is cut
+	ctx     context.Context // the watch's: Read has no context parameter, and must end when the watch is cut
 	proxy   *Proxy
 	request Request
 }

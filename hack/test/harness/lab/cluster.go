@@ -30,27 +30,26 @@ type Cluster struct {
 	Name string
 	// Folder has the logs, kubeconfigs and programs of the run.
 	Folder string
-	// Programs is the folder of our own programs, the controller and kubectl-podmanager.
+	// Programs is the folder of our programs: the controller and kubectl-podmanager.
 	Programs string
-	// Config has the rights of an administrator, and no limits on requests.
+	// Config has administrator permissions, and no limit on requests.
 	Config   *rest.Config
 	Kube     kubernetes.Interface
 	Managers versioned.Interface
-	// Kubeconfig has the rights of an administrator, OurKubeconfig those of the ServiceAccount of artifacts/rbac.yaml, and
-	// PeerKubeconfig those of a ServiceAccount that may do everything. The last two have tokens, because certificates do not go
-	// through a proxy.
+	// Kubeconfig has administrator permissions. OurKubeconfig has the permissions of the ServiceAccount of artifacts/rbac.yaml, PeerKubeconfig
+	// those of a ServiceAccount that may do everything. The last two use tokens, because a proxy cannot forward client certificates.
 	Kubeconfig, OurKubeconfig, PeerKubeconfig string
 	// AuditLog has one line of JSON for each request.
 	AuditLog string
-	// bin has kubectl and the control plane's programs; empty if they are on the PATH. home has the state of the cluster.
+	// bin is the folder of kubectl and the control plane's programs; empty if they are on the PATH. home has the state of the cluster.
 	bin, home string
 	// controller is the path of our controller's program.
 	controller string
-	// killed are the components that Repair starts again.
+	// killed are the components that Repair restarts.
 	killed []*component
 }
 
-// Up creates a cluster for a campaign, installs our CRD, RBAC and policies, and makes an account for the controllers of Kubernetes.
+// Up creates a cluster for a campaign, installs our CRD, RBAC and policies, and creates an account for the controllers of Kubernetes.
 func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	c, err := Create(ctx, name, folder)
 	if err != nil {
@@ -65,8 +64,8 @@ func Up(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, nil
 }
 
-// Attach uses a cluster that runs already, and stays. It installs our CRD, RBAC and policies. programs is the folder of our programs; if it is
-// empty, Attach builds them.
+// Attach uses a cluster that is already running and that outlives the tests. It installs our CRD, RBAC and policies. programs is the folder of our
+// programs; if it is empty, Attach builds them.
 func Attach(ctx context.Context, kubeconfig, folder, programs string) (*Cluster, error) {
 	c := &Cluster{Folder: folder, Kubeconfig: kubeconfig, Programs: programs}
 	if err := c.connect(); err != nil {
@@ -75,8 +74,8 @@ func Attach(ctx context.Context, kubeconfig, folder, programs string) (*Cluster,
 	return c, c.install(ctx)
 }
 
-// Create starts a fresh cluster without the controllers of ReplicaSets and Deployments. It installs nothing. The cluster belongs to this
-// process: if this process ends without a call to Down, the next test run or campaign takes the cluster down, as Create does with others.
+// Create starts a new cluster without the controllers of ReplicaSets and Deployments. It installs nothing. The cluster belongs to this process: if
+// this process ends without calling Down, the next test run or campaign takes the cluster down, as Create does with leftover clusters.
 func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	c := &Cluster{Name: name, Folder: folder}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -89,7 +88,7 @@ func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 		return nil, err
 	}
 	if _, err := c.script(ctx, "up"); err != nil {
-		return nil, err // a cluster that did not start is there to be looked at
+		return nil, err // a cluster that did not start is kept for inspection
 	}
 	if err := c.locate(ctx); err != nil {
 		return nil, errors.Join(err, c.Down())
@@ -97,7 +96,7 @@ func Create(ctx context.Context, name, folder string) (*Cluster, error) {
 	return c, nil
 }
 
-// locate asks where the files of the cluster are, and connects to it.
+// locate finds the files of the cluster, and connects to it.
 func (c *Cluster) locate(ctx context.Context) error {
 	for command, field := range map[string]*string{"kubeconfig": &c.Kubeconfig, "audit-log": &c.AuditLog, "bin": &c.bin} {
 		out, err := c.script(ctx, command)
@@ -110,10 +109,10 @@ func (c *Cluster) locate(ctx context.Context) error {
 	return c.connect()
 }
 
-// Keep makes the cluster stay when this process has ended.
+// Keep makes the cluster outlive this process.
 func (c *Cluster) Keep() error { return os.Remove(filepath.Join(c.home, "owner")) }
 
-// CheckRealNode tells what is missing on this machine for a cluster with a real node, which NODE=real in the environment asks for.
+// CheckRealNode returns an error with what this machine lacks for a cluster with a real node, which NODE=real in the environment requests.
 func CheckRealNode(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, nodeScript, "check").CombinedOutput(); err != nil {
 		return fmt.Errorf("NODE=real: %w\n%s", err, out)
@@ -130,11 +129,11 @@ func (c *Cluster) Down() error {
 func (c *Cluster) script(ctx context.Context, command string) (string, error) {
 	run := exec.CommandContext(ctx, script, command, c.Name)
 	run.Env = append(os.Environ(), "CAMPAIGN=1", "OWNER="+strconv.Itoa(os.Getpid()))
-	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the script removes what it has begun
+	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the script cleans up
 	stderr := &strings.Builder{}
 	run.Stderr = stderr
 	if command == "up" || command == "reap" {
-		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and tells so; reap names what it takes down
+		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and says so; reap names what it takes down
 	}
 	out, err := run.Output()
 	if err != nil {
@@ -149,7 +148,7 @@ func (c *Cluster) connect() error {
 		return err
 	}
 	c.Config.QPS = -1
-	// The certificate is read once: a client of a cluster that is gone would look for its file again and again, and complain.
+	// The certificate is read once. A client of a deleted cluster would repeatedly look for the file, and log errors.
 	if err := rest.LoadTLSFiles(c.Config); err != nil {
 		return err
 	}
@@ -178,7 +177,7 @@ func (c *Cluster) KubectlWith(ctx context.Context, input string, arguments ...st
 	return string(out), nil
 }
 
-// install builds our controller and makes the kubeconfigs.
+// install builds our programs unless they are given, applies our RBAC, CRD and policies, and writes our kubeconfig.
 func (c *Cluster) install(ctx context.Context) error {
 	if c.Programs == "" {
 		c.Programs = c.Folder
@@ -234,7 +233,7 @@ func (c *Cluster) InstallCRD(ctx context.Context) error {
 	}
 }
 
-// writeKubeconfig makes a kubeconfig with a token of a ServiceAccount.
+// writeKubeconfig writes a kubeconfig with a token of a ServiceAccount.
 func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string) (string, error) {
 	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace", namespace, "--duration", "12h")
 	if err != nil {
@@ -251,7 +250,7 @@ func (c *Cluster) writeKubeconfig(ctx context.Context, namespace, account string
 	return file, clientcmd.WriteToFile(*config, file)
 }
 
-// LogFolder makes a folder for the logs of a test suite. cluster.sh removes all but the newest ones.
+// LogFolder creates a folder for the logs of a test suite. cluster.sh removes all but the newest ones.
 func LogFolder(suite string) (string, error) {
 	out, err := exec.Command(script, "logs", suite).Output()
 	if err != nil {
@@ -260,7 +259,7 @@ func LogFolder(suite string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Pause waits, and tells whether ctx is not done.
+// Pause waits for the given time. It reports false if ctx is done.
 func Pause(ctx context.Context, wait time.Duration) bool {
 	select {
 	case <-time.After(wait):

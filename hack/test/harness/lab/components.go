@@ -18,15 +18,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The components of a cluster that can be killed, in the order in which they are started.
+// The components of a cluster that can be killed, in the order in which they start.
 const (
 	Etcd      = "etcd"
 	APIServer = "kube-apiserver"
 	Scheduler = "kube-scheduler"
-	Nodes     = "kwok-controller" // of all simulated nodes
+	Nodes     = "kwok-controller" // simulates all nodes
 )
 
-// component is a process of the control plane, and how to start it again.
+// component is a process of the control plane, and how to restart it.
 type component struct {
 	name      string
 	pid       int
@@ -34,7 +34,7 @@ type component struct {
 	folder    string
 }
 
-// find finds the process of a component. The pid file alone proves nothing: the process must be this component of this cluster.
+// find finds the process of a component. The PID file alone is not enough: the process must be this component of this cluster.
 func (c *Cluster) find(name string) (*component, error) {
 	data, err := os.ReadFile(c.pidFile(name))
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) pidFile(name string) string { return filepath.Join(c.home, "pi
 
 func (c *Cluster) logFile(name string) string { return filepath.Join(c.home, "logs", name+".log") }
 
-// Signal sends a signal to a component of the cluster. After SIGKILL the component is gone until Repair.
+// Signal sends a signal to a component of the cluster. After SIGKILL the component is down until Repair is called.
 func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	found, err := c.find(name)
 	if err != nil {
@@ -81,8 +81,8 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 	}
 }
 
-// Repair starts the killed components: first etcd and the API server, and the others once the API server is ready. (kwokctl could
-// do it, but takes longer, and gives up on a busy machine.)
+// Repair restarts the killed components: first etcd and the API server, and the others once the API server is ready. (kwokctl could do this, but
+// takes longer, and gives up on a busy machine.)
 func (c *Cluster) Repair(ctx context.Context) error {
 	needed := slices.DeleteFunc(slices.Clone(c.killed), func(dead *component) bool { return dead.name != Etcd && dead.name != APIServer })
 	for _, name := range []string{Etcd, APIServer} {
@@ -94,7 +94,7 @@ func (c *Cluster) Repair(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(c.killed, func(dead *component) bool { return dead.name == Nodes }) {
-		// The Leases name the process that is gone as their holder, for minutes.
+		// For minutes, the Leases name the dead process as their holder.
 		leases := c.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 		if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (c *Cluster) reviveAll(chosen func(*component) bool) error {
 	return nil
 }
 
-// awaitReady waits for the API server. On a busy machine the API server may give up before etcd is there: awaitReady starts the
-// components again that have ended.
+// awaitReady waits for the API server. On a busy machine the API server may give up before etcd is up, so awaitReady restarts components that have
+// ended.
 func (c *Cluster) awaitReady(ctx context.Context, needed []*component) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -135,13 +135,13 @@ func (c *Cluster) awaitReady(ctx context.Context, needed []*component) error {
 			}
 		}
 		if !Pause(ctx, 100*time.Millisecond) {
-			// The log is deleted with the cluster.
+			// Include the log, because it is deleted with the cluster.
 			return fmt.Errorf("the API server does not become ready: %w\n%s", err, tail(c.logFile(APIServer), 20))
 		}
 	}
 }
 
-// revive starts a component with its old command line, and writes its pid file, so that cluster.sh finds the process.
+// revive starts a component with its old command line, and writes its PID file, so that cluster.sh finds the process.
 func (c *Cluster) revive(dead *component) error {
 	log, err := os.OpenFile(c.logFile(dead.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -154,6 +154,6 @@ func (c *Cluster) revive(dead *component) error {
 	if err := command.Start(); err != nil {
 		return err
 	}
-	go func() { _ = command.Wait() }() // otherwise the process would stay a zombie after the next kill
+	go func() { _ = command.Wait() }() // otherwise the process would remain a zombie after the next kill
 	return os.WriteFile(c.pidFile(dead.name), []byte(strconv.Itoa(command.Process.Pid)), 0o644)
 }

@@ -18,14 +18,14 @@ const (
 
 var processes atomic.Int32
 
-// WithController is the same cluster, where another program is our controller.
+// WithController returns the same cluster with another program as our controller.
 func (c *Cluster) WithController(program string) *Cluster {
 	other := *c
 	other.controller = program
 	return &other
 }
 
-// log is the log file of the next process.
+// log returns the log file for the next process.
 func (c *Cluster) log(name string) string {
 	return filepath.Join(c.Folder, fmt.Sprintf("%s-%d.log", name, processes.Add(1)))
 }
@@ -39,8 +39,8 @@ func (c *Cluster) Start(ctx context.Context, name string, flags ...string) (*Pro
 	return p, p.Await(ctx, p.isReady)
 }
 
-// Launch starts our controller without waiting: under some faults it never becomes ready. Later flags win. The log file has the
-// given name.
+// Launch starts our controller without waiting, because under some faults it never becomes ready. Later flags win. name is the prefix of the log
+// file's name.
 func (c *Cluster) Launch(name string, flags ...string) (*Process, error) {
 	metrics, health, err := FreeAddresses()
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Process) isReady() bool {
 	return err == nil
 }
 
-// LaunchOurs launches our controller without limits on requests, and returns a function that tells whether it is ready.
+// LaunchOurs launches our controller without limits on requests. ready reports whether it is ready.
 func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, err error) {
 	p, err = c.Launch("podmanager", append([]string{"-kube-api-qps", "5000", "-kube-api-burst", "10000"}, flags...)...)
 	if err != nil {
@@ -70,8 +70,8 @@ func (c *Cluster) LaunchOurs(flags ...string) (p *Process, ready func() bool, er
 	return p, p.isReady, nil
 }
 
-// LaunchPeer launches a kube-controller-manager with these controllers only, such as replicaset-controller. It is ready when their
-// caches are filled.
+// LaunchPeer launches a kube-controller-manager with only these controllers, such as replicaset-controller. It is ready when their caches are
+// filled.
 func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process, ready func() bool, err error) {
 	command := append([]string{filepath.Join(c.bin, "kube-controller-manager"), "--kubeconfig", c.PeerKubeconfig,
 		"--kube-api-qps", "5000", "--kube-api-burst", "10000", "--controllers", strings.Join(controllers, ","),
@@ -80,19 +80,19 @@ func (c *Cluster) LaunchPeer(controllers []string, flags ...string) (p *Process,
 		return nil, nil, err
 	}
 	return p, func() bool {
-		// The log tells when it is ready: an address for health checks would need certificates.
+		// The log shows when it is ready, because an address for health checks would need certificates.
 		data, _ := os.ReadFile(p.Log)
 		return strings.Count(string(data), "Caches are synced") >= len(controllers)
 	}, nil
 }
 
-// The ports of FreeAddresses are below those that the kernel gives to connections: otherwise one could be taken before a program listens on it.
+// The ports of FreeAddresses are below the kernel's ephemeral port range. Otherwise a connection could take a port before a program listens on it.
 const firstPort, ports = 20000, 10000
 
-// lastPort goes through the ports, so that no two programs of a suite get the same. Another suite begins elsewhere.
+// lastPort cycles through the ports, so that no two programs of a suite get the same one. Another suite starts at another port.
 var lastPort, beginning = atomic.Uint32{}, rand.Uint32N(ports)
 
-// FreeAddresses finds two addresses on which no program listens.
+// FreeAddresses returns two addresses on which no program listens.
 func FreeAddresses() (first, second string, err error) {
 	for _, address := range []*string{&first, &second} {
 		for tries := 0; *address == "" && tries < 100; tries++ {

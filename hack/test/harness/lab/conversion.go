@@ -21,14 +21,14 @@ const (
 	alphaFile = "artifacts/webhook/crd-patch.yaml"
 )
 
-// Conversion is the version v1alpha1 of the CRD, converted by this process on 127.0.0.1.
+// Conversion is the version v1alpha1 of the CRD. This process serves its conversion webhook on 127.0.0.1.
 type Conversion struct {
 	cluster *Cluster
 	server  *httptest.Server
 	breaker breaker
 }
 
-// Convert makes the API server serve v1alpha1 beside v1, and waits until it does. That is for the whole cluster.
+// Convert makes the API server serve v1alpha1 in addition to v1, and waits until it does. It affects the whole cluster.
 func (c *Cluster) Convert(ctx context.Context) (*Conversion, error) {
 	v := &Conversion{cluster: c}
 	v.server = httptest.NewUnstartedServer(v.breaker.before(conversion.Handler()))
@@ -63,7 +63,7 @@ func (v *Conversion) await(ctx context.Context) error {
 	}
 }
 
-// Try reads each PodManager of a namespace in v1alpha1. A list would not do: the API server has what it converted before in a cache.
+// Try reads each PodManager of a namespace in v1alpha1. A list is not enough, because the API server caches converted objects.
 func (v *Conversion) Try(ctx context.Context, namespace string) error {
 	stored, err := v.cluster.Managers.AppsV1().PodManagers(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -78,26 +78,26 @@ func (v *Conversion) Try(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// Break gives the server a fault, or none. Connections that are open are closed, so that the next call meets it.
+// Break sets a fault of the server, or none. It closes open connections, so that the next call is affected.
 func (v *Conversion) Break(fault WebhookFault) {
 	v.breaker.set(fault)
 	v.server.CloseClientConnections()
 }
 
-// Remove ends the server, and makes the API server serve v1 alone.
+// Remove stops the server, and makes the API server serve only v1.
 func (v *Conversion) Remove() error {
 	v.Break(WebhookSound) // Close waits for calls that hang
 	v.server.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// An apply would leave what a patch has added.
+	// An apply would not remove what a patch has added.
 	if _, err := v.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml"); err != nil {
 		return err
 	}
 	return v.cluster.InstallCRD(ctx)
 }
 
-// AlphaPatch is the JSON patch of artifacts/webhook that makes the CRD serve v1alpha1, too, with another clientConfig than that of a Service.
+// AlphaPatch returns the JSON patch of artifacts/webhook that makes the CRD serve v1alpha1, too, with the given clientConfig instead of a Service.
 func AlphaPatch(clientConfig map[string]any) (string, error) {
 	data, err := os.ReadFile(alphaFile)
 	if err != nil {

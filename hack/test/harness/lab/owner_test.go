@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// state is a state folder of cluster.sh with made-up clusters: a cluster is a folder, and processes of the programs in it.
+// state is a state folder of cluster.sh with fake clusters. A fake cluster is a folder, and processes of the programs in it.
 type state struct {
 	t      *testing.T
 	folder string
@@ -27,7 +27,8 @@ func (s *state) script(arguments ...string) (string, error) {
 	return string(out), err
 }
 
-// add makes a cluster with one process, which has no pid file, as after an interrupted start. The process says when it runs, and ends with the test.
+// add creates a cluster with one process, which has no PID file, as after an interrupted start. add returns once the process runs. The process ends
+// with the test.
 func (s *state) add(name, owner string) *exec.Cmd {
 	s.t.Helper()
 	bin := filepath.Join(s.folder, "clusters", name, "bin")
@@ -63,7 +64,7 @@ func (s *state) add(name, owner string) *exec.Cmd {
 	return command
 }
 
-// began is when a process began, as /proc tells it.
+// began returns the start time of a process, according to /proc.
 func began(t *testing.T, pid int) string {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
@@ -73,7 +74,8 @@ func began(t *testing.T, pid int) string {
 	return strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[19]
 }
 
-// TestReap checks that the clusters of ended processes are taken down, with all their processes, and by name; and no others.
+// TestReap checks that reap takes down the clusters of ended processes, with all their processes, prints their names, and leaves other clusters
+// alone.
 func TestReap(t *testing.T) {
 	t.Parallel()
 	s := newState(t)
@@ -81,8 +83,8 @@ func TestReap(t *testing.T) {
 	living := me + " " + began(t, os.Getpid())
 	s.add("kept", "")
 	s.add("mine", living)
-	orphan := s.add("orphan", "4194305 1") // beyond the greatest pid
-	reused := s.add("reused", me+" 1")     // this process has begun at another time
+	orphan := s.add("orphan", "4194305 1") // greater than any PID
+	reused := s.add("reused", me+" 1")     // this process started at another time
 	out, err := s.script("reap")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -102,7 +104,7 @@ func TestReap(t *testing.T) {
 	}
 }
 
-// TestLogFolders checks that five folders of logs are kept, and those of living processes.
+// TestLogFolders checks that five folders of logs are kept, in addition to those of living processes.
 func TestLogFolders(t *testing.T) {
 	t.Parallel()
 	s := newState(t)

@@ -17,9 +17,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// Process is a controller, or another program, that runs or has ended.
+// Process is a controller or another program. It runs or has ended.
 type Process struct {
-	// Exited is closed when the process has ended; Err then tells how.
+	// Exited is closed when the process has ended. Err is set by then.
 	Exited chan struct{}
 	Err    error
 	// Log is the file with the output.
@@ -67,10 +67,10 @@ func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	return nil
 }
 
-// Ready is the answer of /readyz?verbose; an error if the status code is not 200.
+// Ready returns the answer of /readyz?verbose. It returns an error if the status code is not 200.
 func (p *Process) Ready() (string, error) { return get("http://" + p.health + "/readyz?verbose") }
 
-// ReadMetrics is the answer of /metrics, ReadObjectMetrics that about single objects.
+// ReadMetrics returns the answer of /metrics. ReadObjectMetrics returns the metrics of single objects.
 func (p *Process) ReadMetrics() (string, error) {
 	return get("http://" + p.Metrics + serve.MetricsPath)
 }
@@ -93,7 +93,7 @@ func get(url string) (string, error) {
 	return string(body), err
 }
 
-// Signal sends a signal. It is no error if the process has ended.
+// Signal sends a signal. It is not an error if the process has ended.
 func (p *Process) Signal(signal syscall.Signal) error {
 	if err := p.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -101,7 +101,7 @@ func (p *Process) Signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Kill ends the process like a crash, and returns when it is gone.
+// Kill kills the process, as a crash would, and returns when it is gone.
 func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	if err == nil {
@@ -110,7 +110,7 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Stop ends the process with SIGTERM, or after 40 s with SIGKILL.
+// Stop ends the process with SIGTERM. After 40 s it uses SIGKILL.
 func (p *Process) Stop() error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *Process) Stop() error {
 	}
 }
 
-// StopCleanly is Stop for a process that has to end with the exit code 0.
+// StopCleanly stops a process that has to end with exit code 0.
 func (p *Process) StopCleanly() error {
 	if err := p.Stop(); err != nil {
 		return err
@@ -134,13 +134,13 @@ func (p *Process) StopCleanly() error {
 	return nil
 }
 
-// ExitCode is that of a process that has ended; -1 if it was killed.
+// ExitCode returns the exit code of a process that has ended; -1 if it was killed.
 func (p *Process) ExitCode() int { return p.command.ProcessState.ExitCode() }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (p *Process) PID() int { return p.command.Process.Pid }
 
-// Tail is the end of the output.
+// Tail returns the end of the output.
 func (p *Process) Tail(lines int) string { return tail(p.Log, lines) }
 
 func tail(file string, lines int) string {
@@ -152,13 +152,13 @@ func tail(file string, lines int) string {
 // Usage is the CPU time and memory that a process has used so far.
 type Usage struct {
 	CPU time.Duration
-	// RSS is the memory now, PeakRSS its maximum, in bytes.
+	// RSS is the current memory, PeakRSS its maximum, in bytes.
 	RSS, PeakRSS int64
-	// Anonymous is the part of RSS that is no file. The rest are pages of the program, which processes of one machine share.
+	// Anonymous is the part of RSS that is not backed by a file. The rest are pages of the program, which the processes of a machine share.
 	Anonymous int64
 }
 
-// Received is how many bytes the process has read so far, from connections and from files.
+// Received returns how many bytes the process has read so far, from connections and from files.
 func (p *Process) Received() (int64, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.command.Process.Pid))
 	if err != nil {
@@ -179,7 +179,7 @@ func (p *Process) Usage() (Usage, error) {
 	if err != nil {
 		return usage, err
 	}
-	// Of the fields after the name, which may contain blanks, the 12th and 13th are user and system time.
+	// Of the fields after the name, which may contain spaces, the 12th and 13th are user and system time.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
 		return usage, fmt.Errorf("%sstat is not understood: %s", folder, stat)

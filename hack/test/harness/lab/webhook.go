@@ -25,7 +25,7 @@ import (
 
 // Webhook is the validation of PodManagers in some namespaces, served by this process on 127.0.0.1.
 type Webhook struct {
-	// Calls is how often the API server has asked, Trials how many pods were tried for that.
+	// Calls is how often the API server has called the webhook. Trials is how many requests the webhook has sent to try pods.
 	Calls, Trials atomic.Int64
 
 	cluster *Cluster
@@ -34,8 +34,8 @@ type Webhook struct {
 	breaker breaker
 }
 
-// Validate serves the validation with the rights of a kubeconfig, and makes the API server ask it about the PodManagers of some namespaces.
-// The namespaces must exist: whether the API server asks is found out in the first of them.
+// Validate serves the validation with the permissions of a kubeconfig, and makes the API server call it for the PodManagers of some namespaces. The
+// namespaces must exist: the first of them is used to find out whether the API server calls the webhook.
 func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespaces ...string) (*Webhook, error) {
 	w := &Webhook{cluster: c, name: name}
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -43,7 +43,7 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 		return nil, err
 	}
 	config.QPS = -1
-	config.ContentType = runtime.ContentTypeProtobuf // as the controller's own
+	config.ContentType = runtime.ContentTypeProtobuf // like the controller
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return counted{next, &w.Trials} })
 	kube, err := kubernetes.NewForConfig(config)
@@ -92,7 +92,7 @@ func (w *Webhook) configuration(namespaces []string) *admissionregistrationv1.Va
 	}
 }
 
-// await waits until the API server knows the configuration.
+// await waits until the API server uses the configuration.
 func (w *Webhook) await(ctx context.Context, namespace string) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -109,16 +109,16 @@ func (w *Webhook) await(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// Break gives the server a fault, or none. Connections that are open are closed, so that the next call meets it.
+// Break sets a fault of the server, or none. It closes open connections, so that the next call is affected.
 func (w *Webhook) Break(fault WebhookFault) {
 	w.breaker.set(fault)
 	w.server.CloseClientConnections()
 }
 
-// Stop ends the server, and leaves the configuration.
+// Stop stops the server, but leaves the configuration.
 func (w *Webhook) Stop() { w.server.Close() }
 
-// Remove ends the server, and deletes the configuration.
+// Remove stops the server, and deletes the configuration.
 func (w *Webhook) Remove() error {
 	w.server.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

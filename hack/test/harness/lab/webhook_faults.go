@@ -19,18 +19,18 @@ import (
 	"time"
 )
 
-// WebhookFault is what is wrong with a webhook.
+// WebhookFault is a way in which a webhook fails.
 type WebhookFault string
 
 const (
 	WebhookSound WebhookFault = ""
 	// WebhookDead closes every connection at once.
 	WebhookDead WebhookFault = "dead"
-	// WebhookHangs takes requests and never answers.
+	// WebhookHangs accepts requests but never answers.
 	WebhookHangs WebhookFault = "hangs"
-	// WebhookBabbles answers with what is no review.
+	// WebhookBabbles answers with something that is not a review.
 	WebhookBabbles WebhookFault = "answers garbage"
-	// WebhookExpired serves with a certificate that is trusted, and has ended.
+	// WebhookExpired serves with a certificate that is trusted but has expired.
 	WebhookExpired WebhookFault = "serves with an expired certificate"
 )
 
@@ -58,23 +58,23 @@ func (b *breaker) get() (WebhookFault, <-chan struct{}) {
 	return b.fault, b.ended
 }
 
-// install puts the breaker into a server that is not started yet.
+// install adds the breaker to a server that has not been started.
 func (b *breaker) install(server *httptest.Server) (err error) {
 	if b.expired, err = expiredCertificate(); err != nil {
 		return err
 	}
 	server.Listener = closing{server.Listener, b}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // what fails here fails on purpose
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // errors here are intended
 	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		if fault, _ := b.get(); fault == WebhookExpired {
 			return &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{b.expired}}, nil
 		}
-		return nil, nil // as the server has it
+		return nil, nil // use the server's configuration
 	}}
 	return nil
 }
 
-// before makes a handler fail while there is a fault.
+// before returns a handler that fails while there is a fault.
 func (b *breaker) before(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch fault, ended := b.get(); fault {
@@ -91,7 +91,7 @@ func (b *breaker) before(next http.Handler) http.Handler {
 	})
 }
 
-// bundle has the server's own certificate and the one that has ended.
+// bundle returns the server's certificate and the expired one.
 func (b *breaker) bundle(server *httptest.Server) []byte {
 	return slices.Concat(encodeCertificate(server.Certificate().Raw), encodeCertificate(b.expired.Certificate[0]))
 }
@@ -119,7 +119,7 @@ func (c closing) Accept() (net.Conn, error) {
 	}
 }
 
-// expiredCertificate is a certificate for 127.0.0.1 that ended an hour ago.
+// expiredCertificate returns a certificate for 127.0.0.1 that expired an hour ago.
 func expiredCertificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

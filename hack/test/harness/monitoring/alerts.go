@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Where the rules are.
+// Paths of the monitoring artifacts.
 const (
 	AlertsFile    = "artifacts/monitoring/alerts.yaml"
 	DashboardFile = "artifacts/monitoring/dashboard.json"
@@ -24,7 +24,7 @@ type Alert struct {
 	Annotations   map[string]string `json:"annotations"`
 }
 
-// ReadAlerts reads a rule file. A field that rules of Prometheus do not have is an error.
+// ReadAlerts reads a rule file. A field that is not part of a Prometheus rule is an error.
 func ReadAlerts(file string) ([]Alert, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -48,5 +48,5 @@ func ReadAlerts(file string) ([]Alert, error) {
 
 var minutes = regexp.MustCompile(`\b([0-9]+)m\b`)
 
-// Hasten makes every minute of a rule file a second, so that a test need not wait for hours. A day stays a day.
+// Hasten turns every minute in a rule file into a second, so that a test need not wait for hours. A day stays a day.
 func Hasten(rules []byte) []byte { return minutes.ReplaceAll(rules, []byte("${1}s")) }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Dashboard is what we know of Grafana's model of a dashboard.
+// Dashboard is the part of Grafana's dashboard model that we use.
 type Dashboard struct {
 	UID           string  `json:"uid"`
 	Title         string  `json:"title"`
@@ -19,14 +19,14 @@ type Dashboard struct {
 	} `json:"templating"`
 }
 
-// Variable is one that a reader of the dashboard chooses; in queries it is $Name.
+// Variable is a variable that a reader of the dashboard sets. Queries refer to it as $Name.
 type Variable struct {
 	Name       string `json:"name"`
 	Type       string `json:"type"`
 	Definition string `json:"definition"`
 }
 
-// Panel is a part of the dashboard; Type row is only a title.
+// Panel is a part of the dashboard. A panel of Type row is only a title.
 type Panel struct {
 	ID          int    `json:"id"`
 	Type        string `json:"type"`
@@ -50,7 +50,7 @@ type Panel struct {
 	Targets []Target `json:"targets"`
 }
 
-// Grid is a place on the dashboard, which is GridWidth units wide.
+// Grid is a position on the dashboard, which is GridWidth units wide.
 type Grid struct {
 	X int `json:"x"`
 	Y int `json:"y"`
@@ -60,7 +60,7 @@ type Grid struct {
 
 const GridWidth = 24
 
-// Step is a colour from a value on; the first has no value.
+// Step is a color that applies from a value upwards. The first step has no value.
 type Step struct {
 	Color string   `json:"color"`
 	Value *float64 `json:"value"`
@@ -85,12 +85,12 @@ func ReadDashboard(file string) (*Dashboard, error) {
 	return dashboard, nil
 }
 
-// Query is the query with everything chosen, as Grafana would send it. rateInterval is what Grafana makes of the scrape interval.
+// Query returns the query with all variables set to everything, as Grafana would send it. Grafana derives rateInterval from the scrape interval.
 func (t Target) Query(job, rateInterval string) string {
 	return strings.NewReplacer("$job", job, "$namespace", ".*", "$__rate_interval", rateInterval).Replace(t.Expr)
 }
 
-// Legend is the name of a series in the legend.
+// Legend returns the name of a series in the legend.
 func (t Target) Legend(labels map[string]string) string {
 	name := t.LegendFormat
 	for label, value := range labels {

@@ -1,5 +1,5 @@
-// Package monitoring reads the alerts and the dashboard of artifacts/monitoring, and runs a real Prometheus with them, for
-// hack/test/monitoring and hack/release/dashboard. The working directory has to be the root of the project.
+// Package monitoring reads the alerts and the dashboard of artifacts/monitoring, and runs a real Prometheus with them. hack/test/monitoring and
+// hack/release/dashboard use it. The working directory has to be the root of the project.
 //
 //	alerts.go     the rule file
 //	dashboard.go  the dashboard, and its queries without variables

@@ -20,7 +20,7 @@ func read(t *testing.T, file string) string {
 	return string(data)
 }
 
-// Whoever is woken up is told what is wrong and what to type, and the manual has a section for it.
+// Each alert tells the operator on call what is wrong and what to type, and the manual has a section for it.
 func TestAlerts(t *testing.T) {
 	t.Chdir("../../../..")
 	alerts, err := ReadAlerts(AlertsFile)
@@ -53,7 +53,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// Each alert has a test in which it is silent before its time, fires, and is over.
+// Each alert has a test in which it is silent at first, fires, and is silent again.
 func TestAlertsAreTested(t *testing.T) {
 	t.Chdir("../../../..")
 	alerts, err := ReadAlerts(AlertsFile)
@@ -97,7 +97,7 @@ func TestDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Grafana 11 and 12 take older schemas and migrate them; 36 is the last that changed what we use.
+	// Grafana 11 and 12 accept older schemas and migrate them. 36 is the last one that changed what we use.
 	if dashboard.UID == "" || len(dashboard.UID) > 40 || dashboard.Title == "" || dashboard.SchemaVersion < 36 || dashboard.SchemaVersion > 41 {
 		t.Errorf("uid %q, title %q, schema %d", dashboard.UID, dashboard.Title, dashboard.SchemaVersion)
 	}
@@ -147,7 +147,7 @@ func checkPanel(t *testing.T, panel Panel, variables []string) {
 	}
 }
 
-// All data comes from the source that the reader chooses.
+// All panels use the data source that the reader selects.
 func TestDashboardSource(t *testing.T) {
 	t.Chdir("../../../..")
 	var tree any
@@ -187,7 +187,7 @@ func TestLegend(t *testing.T) {
 	}
 }
 
-// What Prometheus answers to parse_query for sum by (result) (increase(a_total{job=~"x"}[5m]) or b), in short.
+// An abridged answer of parse_query for sum by (result) (increase(a_total{job=~"x"}[5m]) or b).
 func TestUsage(t *testing.T) {
 	var tree any
 	if err := json.Unmarshal([]byte(`{"type": "aggregation", "grouping": ["result"], "expr": {"type": "binaryExpr",

@@ -17,16 +17,16 @@ import (
 	"github.com/mycompany/podmanager/pkg/serve"
 )
 
-// Job is what our Prometheus calls the controller.
+// Job is the job name of the controller in our Prometheus.
 const Job = "podmanager"
 
-// Prometheus is a real one that runs.
+// Prometheus is a running, real Prometheus.
 type Prometheus struct {
 	*lab.Process
 	address string
 }
 
-// Start starts a Prometheus with these rules, which reads the metrics of controllers at these addresses. Its files are in the folder.
+// Start starts a Prometheus with these rules, which scrapes controllers at these addresses. Its files are in folder.
 func Start(ctx context.Context, folder, interval string, rules []byte, controllers ...string) (*Prometheus, error) {
 	program, err := Build(ctx, "prometheus")
 	if err != nil {
@@ -60,10 +60,10 @@ scrape_configs:
 	return p, p.Await(ctx, func() bool { return p.get(ctx, "/-/ready", nil, nil) == nil })
 }
 
-// Build is the path of a program that hack/tool.sh builds.
+// Build returns the path of a program that hack/tool.sh builds.
 func Build(ctx context.Context, name string) (string, error) {
 	run := exec.CommandContext(ctx, "hack/tool.sh", name)
-	run.Stderr = os.Stderr // the first time it takes minutes, and tells so
+	run.Stderr = os.Stderr // the first build takes minutes, and says so
 	out, err := run.Output()
 	if err != nil {
 		return "", fmt.Errorf("hack/tool.sh %s: %w", name, err)
@@ -71,7 +71,7 @@ func Build(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// get asks Prometheus, and reads what its answer has as data; not if data is nil.
+// get sends a request to Prometheus, and decodes the data of its answer unless data is nil.
 func (p *Prometheus) get(ctx context.Context, path string, query url.Values, data any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -109,21 +109,21 @@ type ActiveAlert struct {
 	Labels, Annotations map[string]string
 }
 
-// Alerts are the alerts that are pending or firing.
+// Alerts returns the alerts that are pending or firing.
 func (p *Prometheus) Alerts(ctx context.Context) ([]ActiveAlert, error) {
 	var data struct{ Alerts []ActiveAlert }
 	err := p.get(ctx, "/api/v1/alerts", nil, &data)
 	return data.Alerts, err
 }
 
-// Series are the label sets of all series of a metric.
+// Series returns the label sets of all series of a metric.
 func (p *Prometheus) Series(ctx context.Context, metric string) ([]map[string]string, error) {
 	var data []map[string]string
 	err := p.get(ctx, "/api/v1/series", url.Values{"match[]": {metric}}, &data)
 	return data, err
 }
 
-// Result is a series of a query's answer. Points are in order; where there is no value, there is no point.
+// Result is a series in the answer to a query. Points are in order; where there is no value, there is no point.
 type Result struct {
 	Labels map[string]string
 	Points []Point
@@ -134,7 +134,7 @@ type Point struct {
 	Value float64
 }
 
-// Range asks for the values of a query from one time to another.
+// Range returns the values of a query in a time range.
 func (p *Prometheus) Range(ctx context.Context, query string, from, to time.Time, step time.Duration) ([]Result, error) {
 	seconds := func(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64) }
 	var data struct {

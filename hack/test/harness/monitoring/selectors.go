@@ -17,11 +17,11 @@ type Matcher struct{ Name, Value, Type string }
 // Usage is what a query reads.
 type Usage struct {
 	Selectors []Selector
-	// Groupings are the labels that are aggregated by, and the metrics below each.
+	// Groupings maps each label that the query aggregates by to the metrics below it.
 	Groupings map[string][]string
 }
 
-// Parse has Prometheus take a query apart.
+// Parse lets Prometheus parse a query.
 func (p *Prometheus) Parse(ctx context.Context, query string) (Usage, error) {
 	var tree map[string]any
 	usage := Usage{Groupings: map[string][]string{}}
@@ -32,7 +32,7 @@ func (p *Prometheus) Parse(ctx context.Context, query string) (Usage, error) {
 	return usage, nil
 }
 
-// add adds what a node of the syntax tree and those below it read, and returns the metrics.
+// add adds what a node of the syntax tree and its descendants read, and returns the metrics.
 func (u *Usage) add(node any) (metrics []string) {
 	switch node := node.(type) {
 	case []any:

@@ -1,9 +1,9 @@
-// Command starve takes a share of each processor away from all other programs, so that tests can be tried on a machine that has little to give:
+// Command starve takes a share of each CPU away from all other programs, so that tests can be tried on a slow machine:
 //
 //	starve -percent 70
 //
-// It needs no rights. Each period it computes until it has had its share, with as many threads as it takes to get that much beside the other
-// programs. It ends with the process that has started it.
+// It needs no privileges. In each period it computes until it has had its share, with as many threads as it takes to get that much in competition
+// with the other programs. It ends with the process that has started it.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 const (
 	period = 100 * time.Millisecond
-	// mostThreads are for each processor. With so many it gets its share also beside dozens of busy threads.
+	// mostThreads is per CPU. With that many, it gets its share even in competition with dozens of busy threads.
 	mostThreads = 40
 )
 
@@ -38,19 +38,19 @@ func main() {
 	parent := os.Getppid()
 	for os.Getppid() == parent {
 		took := h.takeTurn(share)
-		// Fewer than enough threads got less than the share: one more for each processor.
+		// If the threads got less than the share, there were too few: add one for each CPU.
 		if took < share*95/100 && h.threads < processors*mostThreads {
 			h.add(processors)
 		}
 	}
 }
 
-// hog computes with threads, all at the same time.
+// hog computes with several threads at the same time.
 type hog struct {
 	threads int
 	turn    sync.Cond
 	mu      sync.Mutex
-	// round is the number of the turn; left is the CPU time that is left in it, in nanoseconds.
+	// round is the number of the turn. left is the CPU time that remains in it, in nanoseconds.
 	round int
 	left  atomic.Int64
 }
@@ -63,7 +63,7 @@ func (h *hog) add(threads int) {
 	}
 }
 
-// takeTurn computes for one period, and returns the CPU time that it got. It gets no more than the share.
+// takeTurn computes for one period, and returns the CPU time that it got, which is at most the share.
 func (h *hog) takeTurn(share time.Duration) time.Duration {
 	began, before := time.Now(), cpuTime()
 	h.left.Store(int64(share))
@@ -76,7 +76,7 @@ func (h *hog) takeTurn(share time.Duration) time.Duration {
 	return cpuTime() - before
 }
 
-// work computes in each turn until nothing is left of it.
+// work computes in each turn until the turn's CPU time is used up.
 func (h *hog) work() {
 	runtime.LockOSThread()
 	for seen := 0; ; {
