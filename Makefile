@@ -87,7 +87,7 @@ unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	done
 
 ##@ Test it
-.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short cover
+.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short mutants cover
 test: ## The gate of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
 	@hack/test.sh e2e -- unit
 
@@ -129,6 +129,9 @@ fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz te
 
 fuzz-short: ## The same for 30 s in all, with the same seed every time
 	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
+
+mutants: ## Break the planner on purpose, and print what its tests do not notice; ONLY= and SAMPLE=300 choose, SEED= makes the sample another
+	@go run ./hack/mutants -only '$(or $(ONLY),.*)' -sample $(or $(SAMPLE),300) -seed $(or $(SEED),1)
 
 cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)

@@ -18,16 +18,16 @@ var patches embed.FS
 // Mutant is a broken controller.
 type Mutant struct {
 	Name string
-	// About says what is broken.
+	// About describes what is broken.
 	About string
-	// Seed is where hack/sim begins to search for a course that catches it; 0 if it does not.
+	// Seed is where hack/sim begins to search for a course that catches it; 0 if hack/sim does not search.
 	Seed uint64
-	// Package and Test are a test that catches it: one of hack/sim if courses seldom do, one of pkg/world if it plans wrongly, which needs no
-	// API server to be seen.
+	// Package and Test identify a test that catches it: a test of hack/sim if random courses seldom do, or a test of pkg/world if the mutant plans
+	// wrongly, which shows without an API server.
 	Package, Test string
 	// Unsimulated is why no simulation can catch it.
 	Unsimulated string
-	// Scenarios has the scenarios that have to catch it, by name, with the invariant by which they do; AnyInvariant if it does not matter.
+	// Scenarios maps the scenarios that have to catch it to the violated invariant; AnyInvariant if it does not matter.
 	Scenarios map[string]string
 	changes   []change
 }
@@ -35,13 +35,18 @@ type Mutant struct {
 // IsSimulated reports whether a simulation has to catch it.
 func (m Mutant) IsSimulated() bool { return m.Seed > 0 || m.Test != "" }
 
-// Sound is the controller as it is.
+// Sound is the unmodified controller.
 var Sound = Mutant{Name: "sound"}
 
-// AnyInvariant stands for all of them.
+// AnyInvariant stands for all invariants.
 const AnyInvariant = "any"
 
-// All returns all mutants, by name.
+// Replaced returns a mutant that replaces a text in a file. The text must occur exactly once.
+func Replaced(name, file, before, after string) Mutant {
+	return Mutant{Name: name, changes: []change{{file: file, before: before, after: after}}}
+}
+
+// All returns all mutants, sorted by name.
 func All() ([]Mutant, error) {
 	names, err := fs.Glob(patches, "*.patch")
 	if err != nil {
@@ -62,7 +67,7 @@ func All() ([]Mutant, error) {
 	return all, nil
 }
 
-// Patched returns the changed files of the repository in root, by their paths within it.
+// Patched returns the changed files of the repository in root, by their paths in the repository.
 func (m Mutant) Patched(root string) (map[string]string, error) {
 	files := map[string]string{}
 	for _, c := range m.changes {
@@ -82,24 +87,24 @@ func (m Mutant) Patched(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// Build compiles the mutant of the repository in root, and returns the path of its program in folder. The sources stay as they are: the
-// compiler gets the changed files beside them, and takes everything else from its cache.
+// Build compiles the mutant of the repository in root, and returns the path of the program in folder. It does not change the sources: the compiler
+// gets the changed files as an overlay, and takes everything else from its cache.
 func (m Mutant) Build(ctx context.Context, root, folder string) (string, error) {
 	return m.compile(ctx, root, folder, "controller", "build", "-ldflags=-s -w", "./cmd/controller")
 }
 
-// BuildTests compiles the tests of a package with the mutant as the controller, and returns the path of their program in folder.
+// BuildTests compiles the tests of a package against the mutant, and returns the path of the test program in folder.
 func (m Mutant) BuildTests(ctx context.Context, root, folder, path string) (string, error) {
 	return m.compile(ctx, root, folder, "tests", "test", "-c", "./"+path)
 }
 
-// compile runs the go command with the changed files, and returns the path of what it makes.
+// compile runs the go command with the changed files, and returns the path of the program.
 func (m Mutant) compile(ctx context.Context, root, folder, program, command string, arguments ...string) (string, error) {
 	folder, err := filepath.Abs(filepath.Join(folder, m.Name))
 	if err != nil {
 		return "", err
 	}
-	list, err := m.writeOverlay(root, folder)
+	list, err := m.Overlay(root, folder)
 	if err != nil {
 		return "", err
 	}
@@ -112,8 +117,8 @@ func (m Mutant) compile(ctx context.Context, root, folder, program, command stri
 	return program, nil
 }
 
-// writeOverlay writes the changed files to folder, with a list of them for the go command, whose path it returns.
-func (m Mutant) writeOverlay(root, folder string) (string, error) {
+// Overlay writes the changed files and an overlay list for the go command to folder. It returns the path of the list.
+func (m Mutant) Overlay(root, folder string) (string, error) {
 	files, err := m.Patched(root)
 	if err != nil {
 		return "", err

@@ -1,0 +1,308 @@
+package main
+
+// judge is what has to catch a mutant.
+type judge string
+
+const (
+	// byWorld: random worlds, which check what users were promised.
+	byWorld judge = "world"
+	// byUnit: the unit tests of the planner.
+	byUnit judge = "unit"
+)
+
+// entry is a hand-written mutant, which breaks one promise.
+type entry struct {
+	name, about string
+	by          judge
+	// before is a text that occurs once in the file. The mutant has after in its place.
+	file, before, after string
+}
+
+var table = []entry{
+	{
+		name: "no-bake", about: "a revision is good as soon as enough pods are available", by: byWorld, file: "pkg/plan/rollout/proven.go",
+		before: "bake := r.Manager.BakeTime() + r.jitter()",
+		after:  "bake := 0 * r.jitter()",
+	},
+	{
+		name: "proven-by-one", about: "one available pod proves a revision", by: byWorld, file: "pkg/plan/rollout/proven.go",
+		before: "return max(1, r.Manager.DesiredReplicas()-unavailable)",
+		after:  "return min(1, r.Manager.DesiredReplicas()+unavailable)",
+	},
+	{
+		name: "proven-by-all", about: "a revision needs all its pods to become good", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: "return max(1, r.Manager.DesiredReplicas()-unavailable)",
+		after:  "return max(1, r.Manager.DesiredReplicas()-0*unavailable)",
+	},
+	{
+		name: "good-while-failing", about: "failing pods do not keep a revision from becoming good", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: "case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,",
+		after:  "case !r.isCarriedOut(),",
+	},
+	{
+		name: "canary-is-good", about: "a canary that a partition holds becomes good", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: "r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft",
+		after:  "!isLeft",
+	},
+	{
+		name: "deferred-is-done", about: "a deferred resize counts as done", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: " && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)",
+		after:  "",
+	},
+	{
+		name: "bake-never-restarts", about: "the bake time goes on while pods are unavailable", by: byWorld, file: "pkg/plan/rollout/proven.go",
+		before: "r.countAvailable(r.UpdatedPods) < r.enough(), r.Manager.DesiredReplicas() == 0:",
+		after:  "r.countAvailable(r.UpdatedPods) < r.enough() && !r.hasRolloutRecord(), r.Manager.DesiredReplicas() == 0:",
+	},
+	{
+		name: "first-release-forgotten", about: "a first release that was superseded is not returned to", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: "if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {",
+		after:  "if r.Old != nil || r.Revisions.Current != nil || r.RolledBack {",
+	},
+	{
+		name: "never-halts", about: "failing pods do not halt a rollout", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: `r.failing() >= r.Manager.FailureThreshold() &&
+		r.Manager.OnFailure()`,
+		after: `r.failing() > 1000 &&
+		r.Manager.OnFailure()`,
+	},
+	{
+		name: "halts-late", about: "one more pod than failureThreshold has to fail", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: `r.failing() >= r.Manager.FailureThreshold() &&
+		r.Manager.OnFailure()`,
+		after: `r.failing() > r.Manager.FailureThreshold() &&
+		r.Manager.OnFailure()`,
+	},
+	{
+		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byWorld, file: "pkg/plan/rollout/records.go",
+		before: "orphaned = append(orphaned, record)",
+		after:  "_ = record",
+	},
+	{
+		name: "ready-for-a-moment", about: "a pod that is ready for a moment has recovered", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		before: "return record.ReadySince.Add(r.recoveryTime()).Sub(r.Now)",
+		after:  "return 0",
+	},
+	{
+		name: "no-grace", about: "a failing pod has no time to recover", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		before: "return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)",
+		after:  "return record.Since.Sub(r.Now)",
+	},
+	{
+		name: "endless-grace", about: "a failing pod has ten times its time to recover", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		before: "return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)",
+		after:  "return record.Since.Add(10 * r.Manager.FailureGrace()).Sub(r.Now)",
+	},
+	{
+		name: "blames-disruptions", about: "what its node does to a pod counts against the revision", by: byWorld, file: "pkg/plan/podstate/disruption.go",
+		before: "if isTarget {",
+		after:  `if isTarget && reason != "" {`,
+	},
+	{
+		name: "blames-reboots", about: "a node's reboot counts against the revision", by: byWorld, file: "pkg/plan/podstate/ending.go",
+		before: "return slices.Contains(unseenEnds, ended.Reason) || restartRule",
+		after:  "return restartRule",
+	},
+	{
+		name: "excuses-evictions", about: "an eviction for its own limit is excused", by: byWorld, file: "pkg/plan/podstate/disruption.go",
+		before: `"Preempting", "NodeLost",`,
+		after:  `"Preempting", "NodeLost", "Evicted",`,
+	},
+	{
+		name: "blames-expected-exits", about: "an exit that a restart rule expects counts against the revision", by: byUnit, file: "pkg/plan/podstate/ending.go",
+		before: ` || restartRule(pod, status.Name, ended) != "" ||`,
+		after:  " ||",
+	},
+	{
+		name: "rolls-back-for-room", about: "lack of room rolls a revision back", by: byWorld, file: "pkg/plan/rollout/deadline.go",
+		before: `return pod.Spec.NodeName != "" && !health.IsAvailable(`,
+		after:  "return !health.IsAvailable(",
+	},
+	{
+		name: "deadline-ten-times", about: "the deadline is ten times as long", by: byWorld, file: "pkg/plan/rollout/deadline.go",
+		before: "next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()",
+		after:  "next, due, deadline := p.Record, r.DesiredUpdated(), 10*r.Manager.ProgressDeadline()",
+	},
+	{
+		name: "deadline-keeps-outages", about: "the deadline goes on from an outage that is over", by: byUnit, file: "pkg/plan/rollout/deadline.go",
+		before: "|| available >= due || !r.waitsForUpdated(available) {",
+		after:  "{",
+	},
+	{
+		name: "deadline-for-other-minReady", about: "raising minReadySeconds does not start the deadline anew", by: byUnit, file: "pkg/plan/rollout/deadline.go",
+		before: "r.mayHaveLeft() || next.MinReadySeconds != r.Manager.Spec.MinReadySeconds {",
+		after:  "r.mayHaveLeft() {",
+	},
+	{
+		name: "never-rolls-back", about: "onFailure Rollback only halts", by: byWorld, file: "pkg/plan/rollout/deadline.go",
+		before: "case r.mayRollBack() && r.isRolling()",
+		after:  "case r.mayRollBack() && !r.isRolling()",
+	},
+	{
+		name: "rolls-back-while-paused", about: "a paused rollout is rolled back", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		before: "r.Manager.OnFailure() == v1.RollbackOnFailure && !r.Manager.Spec.Paused &&",
+		after:  "r.Manager.OnFailure() == v1.RollbackOnFailure &&",
+	},
+	{
+		name: "released-again", about: "a lost status releases a failed revision again", by: byUnit, file: "pkg/plan/rollout/state.go",
+		before: " || r.mayRollBack() && r.Revisions.IsMarkedFailed()",
+		after:  "",
+	},
+	{
+		name: "healed-from-failed", about: "missing old pods are made from a revision that has failed", by: byUnit, file: "pkg/plan/rollout/state.go",
+		before: "revision == r.Revisions.Update || revision.HasFailed() ||",
+		after:  "revision == r.Revisions.Update ||",
+	},
+	{
+		name: "healed-from-oldest", about: "missing old pods are made from the oldest revision that runs", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: "revision.Number() > newest.Number() {",
+		after:  "revision.Number() < newest.Number() {",
+	},
+	{
+		name: "stale-baseline", about: "missing old pods are made from the current revision, whatever runs", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: "return cmp.Or(newest, r.Revisions.Current)",
+		after:  "return cmp.Or(r.Revisions.Current, newest)",
+	},
+	{
+		name: "pause-moves", about: "a pause does not stop a rollout", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: `	case r.Manager.Spec.Paused:
+		return v1.ReasonPaused
+`,
+		after: `	case r.Manager.Spec.Paused:
+		return ""
+`,
+	},
+	{
+		name: "on-delete-moves", about: "OnDelete moves pods", by: byWorld, file: "pkg/plan/rollout/state.go",
+		before: `	case r.Manager.Strategy() == v1.OnDeleteStrategy:
+		return v1.ReasonUpdateOnDelete
+`,
+		after: `	case r.Manager.Strategy() == v1.OnDeleteStrategy:
+		return ""
+`,
+	},
+	{
+		name: "partition-ignored", about: "a partition holds nothing back", by: byUnit, file: "pkg/plan/rollout/state.go",
+		before: `	case r.isGood():
+		partition = 0
+`,
+		after: `	case true:
+		partition = 0
+`,
+	},
+	{
+		name: "surge-exceeded", about: "one pod more than maxSurge", by: byWorld, file: "pkg/plan/rollout/budget.go",
+		before: `	return m.Manager.MaxSurge()
+}
+
+// keepsSurge`,
+		after: `	return m.Manager.MaxSurge() + 1
+}
+
+// keepsSurge`,
+	},
+	{
+		name: "unavailable-exceeded", about: "one pod more than maxUnavailable is taken down", by: byWorld, file: "pkg/plan/rollout/budget.go",
+		before: "return len(m.available)-len(m.mayRestart) > m.minAvailable",
+		after:  "return len(m.available)-len(m.mayRestart) >= m.minAvailable",
+	},
+	{
+		name: "unavailable-ignored", about: "maxUnavailable is ignored", by: byWorld, file: "pkg/plan/rollout/budget.go",
+		before: "m.minAvailable = m.desired - r.Manager.MaxUnavailable()",
+		after:  "m.minAvailable = 0 * r.Manager.MaxUnavailable()",
+	},
+	{
+		name: "quota-ignored", about: "a bad revision replaces missing pods without bound", by: byWorld, file: "pkg/plan/rollout/budget.go",
+		before: `	return max(0, quota)
+}
+
+// protectsOld`,
+		after: `	return max(m.desired, quota)
+}
+
+// protectsOld`,
+	},
+	{
+		name: "maxTerminating-ignored", about: "maxTerminating is ignored", by: byUnit, file: "pkg/plan/rollout/budget.go",
+		before: "limit = max(1, scaled)",
+		after:  "limit += max(1, scaled)",
+	},
+	{
+		name: "terminating-ignored", about: "TerminationComplete does not wait", by: byWorld, file: "pkg/plan/rollout/budget.go",
+		before: `	if !m.waitForTermination {
+		return 0
+	}
+`,
+		after: `	if m.waitForTermination {
+		return 0
+	}
+`,
+	},
+	{
+		name: "recreate-overlaps", about: "Recreate does not wait until the old pods are gone", by: byWorld, file: "pkg/plan/rollout/moves.go",
+		before: "|| slices.ContainsFunc(terminating, overlaps) ||",
+		after:  "||",
+	},
+	{
+		name: "marked-at-once", about: "pods that are marked for deletion go whatever is available", by: byWorld, file: "pkg/plan/rollout/moves.go",
+		before: " && (!m.available[pod] || len(m.available) > m.minAvailableForMarked())",
+		after:  "",
+	},
+	{
+		name: "no-backoff", about: "a failed pod is replaced at once, again and again", by: byUnit, file: "pkg/plan/health/backoff.go",
+		before: `	wait := firstBackOff
+	for range failures - 2 {
+`,
+		after: `	wait := 0 * firstBackOff
+	for range failures - 2 {
+`,
+	},
+	{
+		name: "available-at-once", about: "minReadySeconds are ignored", by: byWorld, file: "pkg/plan/health/availability.go",
+		before: "if minReady == 0 {",
+		after:  "if minReady >= 0 {",
+	},
+	{
+		name: "available-while-updating", about: "a pod that is being updated in place is available", by: byWorld, file: "pkg/plan/health/availability.go",
+		before: "(!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod)) &&",
+		after:  "",
+	},
+	{
+		name: "node-clock", about: "a node's clock says since when a pod has been ready", by: byWorld, file: "pkg/plan/podstate/clock.go",
+		before: "if written, known := ReadyWritten(pod); known && reported.After(written) {",
+		after:  "if written, known := ReadyWritten(pod); !known && reported.After(written) {",
+	},
+	{
+		name: "history-unlimited", about: "revisionHistoryLimit is ignored", by: byUnit, file: "pkg/plan/history/store.go",
+		before: "return unused[:max(0, len(unused)-r.sources.Manager.RevisionsKept())]",
+		after:  "return unused[:0*r.sources.Manager.RevisionsKept()]",
+	},
+	{
+		name: "drops-used", about: "revisions of pods are dropped", by: byWorld, file: "pkg/plan/history/store.go",
+		before: "used[pod.Labels[v1.LabelRevision]] = true",
+		after:  "used[pod.Name] = true",
+	},
+	{
+		name: "failed-unmarked", about: "a revision that has failed gets no mark", by: byUnit, file: "pkg/plan/history/store.go",
+		before: "case !isMarked && hasFailed && revision == r.Update:",
+		after:  "\tcase isMarked && hasFailed && revision == r.Update:",
+	},
+	{
+		name: "in-place-by-hand", about: "a pod that the PodManager did not create is updated in place", by: byUnit, file: "pkg/plan/rollout/obstacle.go",
+		before: "if podstate.IsMadeByHand(pod) {",
+		after:  "if podstate.IsMadeByHand(pod) && false {",
+	},
+	{
+		name: "undrained", about: "an update in place does not wait until the pod has left its Services", by: byWorld, file: "pkg/plan/inplace/update.go",
+		before: `if step, wait := means.drainStep(manager, u.Pod, now); step != "" || wait > 0 {`,
+		after:  "if step, wait := means.drainStep(manager, u.Pod, now); step == StepOpen && wait > 0 {",
+	},
+	{
+		name: "image-with-resize", about: "an image changes before its pod is resized", by: byWorld, file: "pkg/plan/inplace/update.go",
+		before: `		if u.HasToResize(u.Pod, diff) {
+			return StepResize, 0
+		}
+`,
+		after: "",
+	},
+}
