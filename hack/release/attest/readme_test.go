@@ -9,21 +9,21 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// verifyingLines are the commands that the README gives users.
+// verifyingLines returns the commands that artifacts/README.md gives users.
 func verifyingLines(t *testing.T) []string {
 	t.Helper()
-	found := regexp.MustCompile("(?s)```sh\n(ssh-keygen -Y verify .*?)```").FindStringSubmatch(read(t, "../../..", "README.md"))
+	found := regexp.MustCompile("(?s)```sh\n(ssh-keygen -Y verify .*?)```").FindStringSubmatch(read(t, "../../..", "artifacts/README.md"))
 	if found == nil {
-		t.Fatal("the README does not say how to verify a release")
+		t.Fatal("the manual does not say how to verify a release")
 	}
 	lines := strings.Split(strings.TrimSpace(found[1]), "\n")
 	if len(lines) != 3 {
-		t.Fatalf("the README has %d lines for that, want 3: %q", len(lines), lines)
+		t.Fatalf("the manual has %d lines for that, want 3: %q", len(lines), lines)
 	}
 	return lines
 }
 
-// users is a release with what a user takes from the repository beside it.
+// users returns a release together with the files that a user takes from the repository.
 func users(t *testing.T) string {
 	t.Helper()
 	folder := signed(t, testKey(t, 'a'), testBuild)
@@ -38,7 +38,7 @@ func users(t *testing.T) string {
 	return folder
 }
 
-// TestReadme has the tools that users have verify a release, and refuse it when a file is another one.
+// TestReadme verifies a release with the tools that users have, and checks that they reject a changed file.
 func TestReadme(t *testing.T) {
 	signer, other := testKey(t, 'a'), testKey(t, 'b')
 	put := func(name, text string) func(*testing.T, string) {
@@ -81,7 +81,7 @@ func play(folder, line string) (string, error) {
 	return string(output), err
 }
 
-// TestCommands signs and verifies as make release and make release-verify do.
+// TestCommands signs and verifies like make release and make release-verify.
 func TestCommands(t *testing.T) {
 	signers := write(t, t.TempDir(), "allowed_signers", signerLine(testKey(t, 'a').PublicKey())+"\n")
 	signing := func(folder string, seed byte) []string {
