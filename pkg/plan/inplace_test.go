@@ -23,7 +23,7 @@ func refusedChange(p *corev1.Pod) {
 	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }
 
-// forbiddenChange is a change that the API server forbade: it may be tried again at some time.
+// forbiddenChange returns a change that records an update that the API server has forbidden. The update may be retried after retryIn.
 func forbiddenChange(retryIn time.Duration) func(p *corev1.Pod) {
 	return func(p *corev1.Pod) {
 		step := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: RevisionFor(Manager(0)), To: RevisionFor(Next(0))}
@@ -35,7 +35,7 @@ func forbiddenChange(retryIn time.Duration) func(p *corev1.Pod) {
 	}
 }
 
-// mayBeRestarted gives a pod a deferred resize: the kubelet restarts it once the node has the memory.
+// mayBeRestarted gives a pod a deferred resize: the kubelet restarts the pod once the node has enough memory.
 func mayBeRestarted(p *corev1.Pod) {
 	OfImage("v2")(p)
 	Runs("v2", "id", 0)(p)
@@ -103,6 +103,10 @@ func TestInPlaceMoves(t *testing.T) {
 		"InPlaceOnly: missing pods are created": {
 			observed: RollingOut(Next(3, only, one), Pod(0), Pod(1)),
 			want:     "+2 new",
+		},
+		"InPlaceIfPossible: a pod that the PodManager did not create is replaced": {
+			observed: RollingOut(Next(1, possible, Limits("0", "1")), Pod(0, Unlabelled)),
+			want:     "+1 new, -0",
 		},
 		"InPlaceIfPossible: a pod whose update was refused is replaced": {
 			observed: RollingOut(Next(1, possible, one), Pod(1, refusedChange)),
@@ -230,7 +234,7 @@ func TestIsUpdating(t *testing.T) {
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want bool
-		// available tells whether the pod is available meanwhile.
+		// available is whether the pod is available meanwhile.
 		available bool
 	}{
 		"never updated":                      {pod: Pod(0, behind), available: true},
@@ -264,7 +268,7 @@ func TestIsUpdating(t *testing.T) {
 	}
 }
 
-// The Ready condition is about the old containers until the update in place: minReadySeconds counts from the update on.
+// Until the update in place, the Ready condition describes the old containers. So minReadySeconds counts from the update.
 func TestAvailableAfterAnUpdate(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
@@ -274,7 +278,7 @@ func TestAvailableAfterAnUpdate(t *testing.T) {
 	}
 }
 
-// A refused update does not make the pod forget its last update in place.
+// A refused update does not erase the record of the pod's last update in place.
 func TestAvailableAfterARefusal(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))

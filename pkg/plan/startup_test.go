@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// restartedWithProbe is a pod whose container was restarted so long ago to update it in place, has a startup probe with this period, and
-// is said to be ready.
+// restartedWithProbe returns a change that gives a pod a container with a startup probe of this period. An update in place restarted the container
+// that long ago, and the kubelet reports the pod as ready.
 func restartedWithProbe(period int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		InPlaceTo("v2", 0, ago+time.Second)(p)
@@ -25,8 +25,8 @@ func restartedWithProbe(period int32, ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// A kubelet says too early of a restarted container with a startup probe that it has started: the pod is not believed to be ready before
-// the probe was due.
+// After a restart, a kubelet reports too early that a container with a startup probe has started. The pod does not count as ready before the probe
+// was due.
 func TestStartupProbeIsAwaited(t *testing.T) {
 	possible, graceful := InPlace(v1.InPlaceIfPossible, 0), InPlace(v1.InPlaceIfPossible, 30)
 	one, surge := Limits("0", "1"), Limits("1", "0")
@@ -53,7 +53,7 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 			message: "1 of 2 pods updated, 2 available",
 		},
 		"the node's clock is an hour ahead": {
-			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, -time.Hour), InPlaceTo("v2", 0, 3*time.Minute))),
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, -time.Hour), Written(3*time.Minute))),
 			moves:    "Update 0", ready: 2,
 			message: "1 of 2 pods updated, 2 available",
 		},

@@ -13,29 +13,29 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// hiddenState is the state of a pod that the API server does not show.
+// hiddenState is the part of a pod's state that the API server does not show.
 type hiddenState struct {
 	*nodes.State
 	// updates is how often an update in place of the pod was completed or interrupted.
 	updates int
-	// interrupted tells that an update in place was begun and not completed; refused is the hash of the revision to which the API server
-	// has refused an update.
+	// interrupted is set if an update in place was begun and not completed. refused is the hash of the revision to which the API server has refused
+	// an update.
 	interrupted bool
 	refused     string
-	// updatedAt is when the pod was last updated in place, revisionGeneration the generation with which it got its revision.
+	// updatedAt is when the pod was last updated in place, and revisionGeneration is the generation with which it got its revision.
 	updatedAt          time.Time
 	revisionGeneration int64
-	// stuck tells that the pod stays terminating.
+	// stuck is set if the pod stays terminating.
 	stuck bool
-	// goneAt is when the terminating pod is gone, and quality how its containers behave, in a world without chance.
+	// goneAt is when the terminating pod is gone, and quality how its containers behave. Both are for a world without randomness.
 	goneAt  time.Time
 	quality nodes.Quality
-	// byHand tells that a user has created the pod: its spec may differ from all templates.
+	// byHand is set if a user has created the pod, so that its spec may differ from all templates.
 	byHand bool
 	blame  blame
-	// failedEarly tells that the pod has failed after an update in place, and before its kubelet had seen the update.
+	// failedEarly is set if the pod has failed after an update in place, but before its kubelet had seen the update.
 	failedEarly bool
-	// recoveredAt is when the pod last recovered from a failure; zero if it never did.
+	// recoveredAt is when the pod last recovered from a failure, or zero if it never did.
 	recoveredAt time.Time
 	// replacement is the pod that was created to replace this one.
 	replacement *corev1.Pod
@@ -43,19 +43,19 @@ type hiddenState struct {
 
 func isMarkedForDeletion(p *corev1.Pod) bool { return p.Annotations[v1.AnnotationDelete] == "true" }
 
-// isDrained tells whether our readiness gate is closed.
+// isDrained reports whether our readiness gate is closed.
 func isDrained(p *corev1.Pod) bool {
 	gate := nodes.Condition(p, v1.InPlaceReady)
 	return gate != nil && gate.Status != corev1.ConditionTrue &&
 		slices.Contains(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }
 
-// isOurs tells whether the PodManager controls the pod, and the pod has the label.
+// isOurs reports whether the PodManager controls the pod, and the pod has the label.
 func (w *World) isOurs(p *corev1.Pod) bool {
 	return p.Labels[v1.LabelManager] == w.Manager.Name && metav1.IsControlledBy(p, w.Manager)
 }
 
-// activePods are the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished.
+// activePods returns the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished.
 func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
@@ -67,8 +67,8 @@ func (w *World) activePods() []*corev1.Pod {
 	return found
 }
 
-// hashOf is the revision hash of a pod. A pod without one, created by hand, counts as a pod of the current revision, or else of the new
-// revision.
+// hashOf returns the revision hash of a pod. A pod without one, which a user created by hand, counts as a pod of the current revision, or else of
+// the new revision.
 func (w *World) hashOf(p *corev1.Pod) string {
 	if hash := p.Labels[v1.LabelRevision]; hash != "" {
 		return hash
@@ -79,14 +79,14 @@ func (w *World) hashOf(p *corev1.Pod) string {
 	return w.updateHash
 }
 
-// currentHash is the hash of the current revision; empty if there is none, or it is lost.
+// currentHash returns the hash of the current revision, or empty if there is none or it is lost.
 func (w *World) currentHash() string {
 	for _, r := range w.Revisions {
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Labels[v1.LabelRevision]
 		}
 	}
-	for _, r := range w.remembered { // the controller stores it again
+	for _, r := range w.remembered { // the controller will store it again
 		if r.Name == w.Manager.Status.CurrentRevision {
 			return r.Hash
 		}
@@ -94,7 +94,7 @@ func (w *World) currentHash() string {
 	return ""
 }
 
-// isStored tells whether the template of a revision is stored, remembered, or in the spec.
+// isStored reports whether the template of a revision is stored, remembered, or in the spec.
 func (w *World) isStored(hash string) bool {
 	for _, r := range w.Revisions {
 		if r.Labels[v1.LabelRevision] == hash {
@@ -109,63 +109,63 @@ func (w *World) isStored(hash string) bool {
 	return hash == w.updateHash
 }
 
-// isAvailable tells whether a pod has been ready for minReadySeconds, and since its last update in place. The kubelet's clock counts:
-// nobody can tell that it is wrong.
+// isAvailable reports whether a pod has been ready for minReadySeconds since it became ready and since its last update in place. The kubelet's
+// clock makes no difference.
 func (w *World) isAvailable(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !nodes.IsReady(p) || isDrained(p) || w.isRestartPending(p) {
 		return false
 	}
-	since := nodes.Condition(p, corev1.PodReady).LastTransitionTime.Time
+	since := w.ReadyAt(p)
 	if hidden.updatedAt.After(since) && !w.IsResizeDelayed(p) {
 		since = hidden.updatedAt
 	}
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
-// isBehind tells whether the kubelet has not carried out all of the pod's spec. Nobody can tell for a kubelet that says nothing of a resize
-// for long; but a container that has yet to get its image shows.
+// isBehind reports whether the kubelet has not completely carried out the pod's spec. If the kubelet has been silent about a resize for long, that
+// cannot be known. But it is visible if a container has yet to get its image.
 func (w *World) isBehind(p *corev1.Pod) bool {
 	hasOtherImage := func(c corev1.Container) bool { return w.hidden[p.UID].HasOtherImage(&c) }
 	return w.IsBehind(p) && (!w.isSilentForLong(p) || slices.ContainsFunc(p.Spec.Containers, hasOtherImage))
 }
 
-// isSilentForLong tells whether the kubelet has seen the pod's spec, and has said nothing of a resize for so long that nobody waits for it any
-// more.
+// isSilentForLong reports whether the kubelet has seen the pod's spec, and has been silent about a resize for so long that the controller does not
+// wait for it any more.
 func (w *World) isSilentForLong(p *corev1.Pod) bool {
 	const maxSilence = 30 * time.Second
 	hidden := w.hidden[p.UID]
 	return hidden.IsSilent && hidden.Observed == p.Generation && !w.Now.Before(hidden.updatedAt.Add(maxSilence))
 }
 
-// isRestartPending tells whether the status of a pod is outdated, because its kubelet has yet to apply an update.
+// isRestartPending reports whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
-// With old kubelets, only restarts of containers show that an update was applied. So nobody can tell for an update without a restart; nor
-// for a pod created by hand, whose earlier spec is unknown; nor for a second update or one after an interrupted update: a restart may have
-// been for the earlier update, or a crash.
+// With old kubelets, only restarts of containers show that an update was applied. So this cannot be known for an update without a restart, for a
+// pod created by hand, whose earlier spec is unknown, or for an update after another one, complete or interrupted: a restart may have been for the
+// earlier update, or a crash.
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if !w.OldKubelets {
 		return w.isBehind(p) && !w.IsResizeDelayed(p)
 	}
-	if hidden.byHand || hidden.interrupted || hidden.updates > 1 {
+	if hidden.interrupted || hidden.updates > 1 {
 		return false
 	}
 	return w.willRestart(p)
 }
 
-// willRestart tells whether the kubelet has yet to restart a container for an update, whether anybody can tell or not.
+// willRestart reports whether the kubelet has yet to restart a container for an update, whether or not that is visible.
 func (w *World) willRestart(p *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool { return w.hidden[p.UID].NeedsRestart(&c) })
 }
 
-// isInfeasible tells whether the kubelet has refused to resize the pod.
+// isInfeasible reports whether the kubelet has refused to resize the pod.
 func (w *World) isInfeasible(p *corev1.Pod) bool {
 	pending := nodes.Condition(p, corev1.PodResizePending)
 	return pending != nil && pending.Reason == corev1.PodReasonInfeasible && w.hidden[p.UID].Applied == p.Generation
 }
 
-// canRun tells whether a pod of this template can run.
+// canRun reports whether a pod of this template can run.
 func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	for _, list := range [][]corev1.Container{template.Spec.InitContainers, template.Spec.Containers} {
 		for i := range list {
@@ -177,7 +177,7 @@ func (w *World) canRun(template *corev1.PodTemplateSpec) bool {
 	return true
 }
 
-// canUpdateInPlace tells whether a pod of one template can be updated to the other in place: only images, CPU and memory of its containers
+// canUpdateInPlace reports whether a pod of one template can be updated to the other in place: only images, CPU and memory of its containers
 // differ, and no restart was requested.
 func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 	if from == nil || to == nil || from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] ||
@@ -200,7 +200,7 @@ type progressStopwatch struct {
 	elapsed       time.Duration
 }
 
-// countUpdated tells how many pods of the new revision are available and fully updated, and whether one is not.
+// countUpdated returns how many pods of the new revision are available and completely updated, and whether there is one that is not.
 func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
@@ -214,7 +214,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	return available, isMissing
 }
 
-// desiredUpdated is how many pods of the new revision are desired: all but the partition, as far as there are pods for that.
+// desiredUpdated returns how many pods of the new revision are desired: all except the partition, as far as there are pods for the partition.
 func (w *World) desiredUpdated() int {
 	partition := w.Manager.Partition()
 	if w.currentHash() == w.updateHash { // a good revision is for all pods
@@ -226,22 +226,22 @@ func (w *World) desiredUpdated() int {
 	return w.Manager.DesiredReplicas() - partition
 }
 
-// oldPods are the active pods of other revisions than the new one.
+// oldPods returns the active pods of revisions other than the new one.
 func (w *World) oldPods() []*corev1.Pod {
 	return slices.DeleteFunc(w.activePods(), func(p *corev1.Pod) bool { return w.hashOf(p) == w.updateHash })
 }
 
-// canMakeOld reports whether the manual names a revision that pods of the old side are made from.
+// canMakeOld reports whether, by the documented rules, there is a revision from which pods of the old side are created.
 func (w *World) canMakeOld() bool {
 	return w.currentHash() != w.updateHash && (w.currentHash() != "" || w.newestOld() != "")
 }
 
-// newestOld is the newest revision of the pods of the old side, without those that have failed; empty if there is none.
+// newestOld returns the newest revision of the pods of the old side that has not failed, or empty if there is none.
 func (w *World) newestOld() string {
 	newest, number := "", int64(-1)
 	for _, p := range w.oldPods() {
 		hash := w.hashOf(p)
-		at, found := int64(math.MaxInt64), w.isStored(hash) // one that is not stored yet is the newest
+		at, found := int64(math.MaxInt64), w.isStored(hash) // a revision that is not stored yet is the newest
 		for _, r := range w.Revisions {
 			if r.Labels[v1.LabelRevision] == hash {
 				at, found = r.Revision, r.Annotations[v1.AnnotationFailed] == ""
@@ -254,13 +254,13 @@ func (w *World) newestOld() string {
 	return newest
 }
 
-// bakingWatch is since when the new revision has been as good as the manual asks for.
+// bakingWatch records since when the new revision has fulfilled the documented conditions for a good revision.
 type bakingWatch struct {
 	revision string
 	since    time.Time
 }
 
-// note notes what a sync has seen. That it was not good for a moment is forgotten if the status could not be written.
+// note records what a sync has seen. If the status could not be written, a short interruption is forgotten.
 func (b *bakingWatch) note(w *World) {
 	switch {
 	case !w.isBaking() && w.statusUnwritten && b.revision == w.updateHash:
@@ -271,11 +271,11 @@ func (b *bakingWatch) note(w *World) {
 	}
 }
 
-// isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to be done.
+// isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to do.
 func (w *World) isBaking() bool {
 	blamed := 0
 	for _, p := range w.activePods() {
-		// What is ready may have recovered, which no clock tells to the second; and one replacement may stand for several failures.
+		// A ready pod may have recovered, but no clock shows that to the second. And one replacement may stand for several failures.
 		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
 			blamed++
 		}
@@ -290,7 +290,7 @@ func (w *World) isBaking() bool {
 		w.countAvailable(w.updateHash) >= w.enough()
 }
 
-// enough is how many pods have to be available for a revision to be good: all but maxUnavailable, or but a quarter.
+// enough returns how many pods have to be available for a revision to be good: all but maxUnavailable, or all but a quarter.
 func (w *World) enough() int {
 	desired, fewer := w.Manager.DesiredReplicas(), w.Manager.DesiredReplicas()/4
 	if w.Manager.Strategy() == v1.RollingUpdateStrategy {
@@ -308,7 +308,7 @@ func (w *World) countAvailable(hash string) (count int) {
 	return count
 }
 
-// pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the most since.
+// pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the highest number since.
 type pauseState struct {
 	revision string
 	wanted   int

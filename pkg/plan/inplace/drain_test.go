@@ -13,8 +13,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// The grace period begins when the pod's endpoint leaves its Services, which is when the API server gets to know that the kubelet has answered
-// the closed gate with Ready=False. What the kubelet's clock says makes no difference.
+// The grace period begins when the pod's endpoint leaves its Services. That is when the API server learns that the kubelet has responded to the
+// closed gate with Ready=False. The kubelet's clock makes no difference.
 func TestNextStepWhileDraining(t *testing.T) {
 	const grace = 20
 	ready := func(status corev1.ConditionStatus, ago time.Duration) func(*corev1.Pod) {
@@ -31,16 +31,14 @@ func TestNextStepWhileDraining(t *testing.T) {
 			})
 		}
 	}
-	const readyField = `{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:status":{}}}}}`
 	const gateField = `{"f:status":{"f:conditions":{"k:{\"type\":\"apps.mycompany.com/in-place-ready\"}":{"f:status":{}}}}}`
-	written := func(ago time.Duration) func(*corev1.Pod) { return writes(readyField, ago) }
 	closed := func(ago time.Duration) func(*corev1.Pod) { return Gated(corev1.ConditionFalse, ago) }
 	answered := func(secondsClosed, secondsWritten int) *corev1.Pod {
 		gate, write := time.Duration(secondsClosed)*time.Second, time.Duration(secondsWritten)*time.Second
-		return Pod(0, ready(corev1.ConditionFalse, write), closed(gate), writes(gateField, gate), written(write))
+		return Pod(0, ready(corev1.ConditionFalse, write), closed(gate), writes(gateField, gate), Written(write))
 	}
 	skewed := func(skew time.Duration) *corev1.Pod {
-		return Pod(0, ready(corev1.ConditionFalse, 3*time.Second+skew), closed(5*time.Second), written(3*time.Second))
+		return Pod(0, ready(corev1.ConditionFalse, 3*time.Second+skew), closed(5*time.Second), Written(3*time.Second))
 	}
 	tests := map[string]struct {
 		pod  *corev1.Pod
@@ -48,7 +46,7 @@ func TestNextStepWhileDraining(t *testing.T) {
 		wait time.Duration
 	}{
 		"the gate is open":                      {pod: Pod(0, Open), step: StepDrain},
-		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second), written(time.Hour)), wait: 75 * time.Second},
+		"the kubelet has not answered":          {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(5*time.Second), Written(time.Hour)), wait: 75 * time.Second},
 		"the kubelet answered a moment later":   {pod: answered(5, 3), wait: 18 * time.Second},
 		"the kubelet answered at once":          {pod: answered(5, 5), wait: 16 * time.Second},
 		"the answer is rounded down":            {pod: answered(5, 6), wait: 15 * time.Second},
@@ -61,10 +59,10 @@ func TestNextStepWhileDraining(t *testing.T) {
 		"the grace period is not over":          {pod: answered(25, 20), wait: time.Second},
 		"the node's clock is an hour ahead":     {pod: skewed(-time.Hour), wait: 18 * time.Second},
 		"the node's clock is an hour behind":    {pod: skewed(time.Hour), wait: 18 * time.Second},
-		"another wrote after the kubelet":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(3*time.Second), writes(gateField, 0)), wait: 18 * time.Second},
-		"the node controller wrote last":        {pod: Pod(0, ready(corev1.ConditionFalse, time.Second), closed(5*time.Second), written(time.Hour), written(time.Second)), wait: 20 * time.Second},
+		"another wrote after the kubelet":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), Written(3*time.Second), writes(gateField, 0)), wait: 18 * time.Second},
+		"the node controller wrote last":        {pod: Pod(0, ready(corev1.ConditionFalse, time.Second), closed(5*time.Second), Written(time.Hour), Written(time.Second)), wait: 20 * time.Second},
 		"nobody knows when the kubelet wrote":   {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second)), wait: 25 * time.Second},
-		"the API server's clock is ahead":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), written(-time.Hour)), wait: 75 * time.Second},
+		"the API server's clock is ahead":       {pod: Pod(0, ready(corev1.ConditionFalse, 3*time.Second), closed(5*time.Second), Written(-time.Hour)), wait: 75 * time.Second},
 		"the kubelet has not answered for long": {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(79*time.Second)), wait: time.Second},
 		"the kubelet does not heed gates":       {pod: Pod(0, ready(corev1.ConditionTrue, time.Hour), closed(80*time.Second)), step: StepUpdate},
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// UpdatedAt is when the pod was last updated in place, or when an interrupted update began, whichever is later.
+// UpdatedAt returns when the pod was last updated in place, or when an interrupted update began, whichever is later.
 func UpdatedAt(pod *corev1.Pod) time.Time {
 	at := CompletedRecord(pod).At
 	if begun := begunRecord(pod).At; begun.After(at) {
@@ -39,12 +39,12 @@ func awaitsRestart(pod *corev1.Pod, record Record) bool {
 	return false
 }
 
-// maxResizeTime is how long an update that has begun with a resize may wait for what usually takes seconds: for a restart, which the kubelet
-// may report later than the resize, and for another pod to become available, before the resize is reverted.
+// maxResizeTime is how long an update that began with a resize may wait before the resize is reverted. It waits for a restart, which the kubelet
+// may report later than the resize, and for another pod to become available. Both usually take seconds.
 const maxResizeTime = 30 * time.Second
 
-// isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and nothing holds it up. The duration is when to
-// look again without an event; zero for never.
+// isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and the resize is not stuck. The duration is when to
+// check again without an event; zero means never.
 func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	if podstate.ResizeTrouble(pod) != "" {
 		return false, 0
@@ -56,9 +56,9 @@ func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	return podstate.IsResizing(pod) || wait > 0, wait
 }
 
-// untilResized is how long a pod that was resized may wait until its containers have the CPU and memory of its spec; zero if they have.
-// A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime bounds what
-// container runtimes do that round amounts.
+// untilResized returns how much longer to wait until the containers of a resized pod have the CPU and memory of its spec, or zero if they have
+// them. A kubelet may report that it has seen a resize before it reports that the resize is pending or in progress. maxResizeTime limits the wait,
+// because some container runtimes round amounts.
 func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
 	last := CompletedRecord(pod)
 	if IsInterrupted(pod) {
@@ -70,8 +70,8 @@ func untilResized(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, last.At.Add(maxResizeTime).Sub(now))
 }
 
-// UntilRestored is how long an update of the pod to this revision, which has begun, may wait before it is to be reverted; zero if the pod has
-// begun none.
+// UntilRestored returns how much longer an update of the pod to this revision, which has begun, may wait before it is reverted. It returns zero if
+// no such update has begun.
 func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duration {
 	if begun := begunRecord(pod); begun.Refused == "" && begun.Revision == revision {
 		return max(0, begun.At.Add(maxResizeTime).Sub(now))
@@ -79,7 +79,7 @@ func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duratio
 	return 0
 }
 
-// IsResizeHeldUp tells whether the kubelet has carried out an update except for a resize, which it defers, rejects or fails to do. Such a pod
+// IsResizeHeldUp reports whether the kubelet has carried out an update except for a resize that it defers, rejects or fails to do. Such a pod
 // serves as before.
 func IsResizeHeldUp(pod *corev1.Pod) bool {
 	if !podstate.HasObserved(pod) || podstate.ResizeTrouble(pod) == "" {
@@ -93,17 +93,14 @@ func IsResizeHeldUp(pod *corev1.Pod) bool {
 	return true
 }
 
-// startupLag is how much later than a container's start and the period of its startup probe the API server may get to know that the probe
-// has not succeeded: the kubelet needs a moment to see the new container, and another to send its status; on a busy node, seconds each.
+// startupLag is the maximum delay until the API server learns that a startup probe has not succeeded, counted from the container's start plus the
+// probe's period. The kubelet needs time to see the new container and to send its status, several seconds each on a busy node.
 const startupLag = 15 * time.Second
 
-// maxStartLag is how long after the update a container's start, as the kubelet tells it, is believed.
-const maxStartLag = 2 * time.Minute
-
-// defaultPeriod is how often a probe runs that does not say so.
+// defaultPeriod is the period of a probe that does not set one.
 const defaultPeriod = 10 * time.Second
 
-// UntilBelieved is how long it is until the kubelet is to be believed that it has carried out an update in place; zero if it is.
+// UntilBelieved returns the delay until we trust the kubelet's report that it has carried out an update in place, or zero if we already do.
 func UntilBelieved(pod *corev1.Pod, now time.Time) time.Duration {
 	if !hasRecord(pod) {
 		return 0
@@ -111,9 +108,9 @@ func UntilBelieved(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(untilStarted(pod, now), untilResized(pod, now))
 }
 
-// untilStarted is how long it is until the kubelet is to be believed that the containers of a pod that was updated in place have started.
-// A kubelet from Kubernetes 1.35 on says of a restarted container that it has started, because the old one had, and so that the pod is
-// ready, until the startup probe is due for the first time. maxStartLag bounds what a node's clock can do to it.
+// untilStarted returns the delay until we trust the kubelet's report that the containers have started after an update in place. From Kubernetes
+// 1.35 on, a kubelet reports a restarted container as started because the old one was, and hence the pod as ready, until the startup probe is due
+// for the first time.
 func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
 		_, found := CompletedRecord(pod).Containers[status.Name]
@@ -122,16 +119,13 @@ func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 			continue
 		}
 		period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
-		started := running.StartedAt.Time
-		if latest := UpdatedAt(pod).Add(maxStartLag); started.After(latest) {
-			started = latest
-		}
+		started := podstate.ServerTime(pod, running.StartedAt.Time)
 		wait = max(wait, started.Add(period+startupLag).Sub(now))
 	}
 	return wait
 }
 
-// MayRestart tells whether the kubelet may restart a container of the pod for an update at any time.
+// MayRestart reports whether the kubelet may restart a container of the pod for an update at any time.
 func MayRestart(pod *corev1.Pod) bool {
 	if !hasRecord(pod) {
 		return false
@@ -148,8 +142,8 @@ func MayRestart(pod *corev1.Pod) bool {
 }
 
 // IsRestarted reports whether the kubelet has restarted the container for the update, or has no reason to. The kubelet restarts a container
-// whenever the name of its image changes, even if both names stand for the same image. The name in the status does not help: container
-// runtimes normalise it.
+// whenever the name of its image changes, even if both names refer to the same image. The name in the status does not help, because container
+// runtimes normalize it.
 func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 	if !before.Optional && !before.needsRestart(podstate.ContainerNamed(&pod.Spec, name)) {
 		return true
@@ -158,7 +152,7 @@ func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 		if status.Name != name {
 			continue
 		}
-		if before.Optional { // the container never ran the reverted image, or was restarted twice: with that image, and back again
+		if before.Optional { // the container never ran the reverted image, or was restarted twice: to that image and back
 			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || int64(status.RestartCount) > int64(before.Restarts)+1
 		}
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")
@@ -166,8 +160,8 @@ func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 	return false
 }
 
-// needsRestart reports whether the pod's spec gives the container something that takes a restart. What the update sent does not matter:
-// admission may have mapped the image to the one that the container runs, and may have kept its CPU and memory.
+// needsRestart reports whether the pod's spec gives the container something that requires a restart. What the update sent does not matter:
+// admission may have mapped the image to the one that the container already runs, and may have kept its CPU and memory.
 func (b ContainerBefore) needsRestart(container *corev1.Container) bool {
 	return b.hasOtherImage(container) || container != nil && b.Had != nil && compare.HasOtherAmounts(container.Resources, *b.Had)
 }

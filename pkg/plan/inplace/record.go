@@ -9,27 +9,26 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Record describes the last update in place of a pod. The controller writes it, as JSON, to an annotation of the pod with each update,
-// because the pod's status does not say for which reason the kubelet restarted a container. The Record holds the state of the containers
-// before the update. The difference between that state and the present status tells whether the kubelet has carried out the update
-// (progress.go), and which restarts and troubles the update does not explain (restarts.go).
+// Record describes the last update in place of a pod. The controller writes it as JSON to an annotation of the pod with each update, because the
+// pod's status does not show why the kubelet restarted a container. The Record holds the state of the containers before the update. Compared with
+// the current status, it shows whether the kubelet has carried out the update (progress.go), and which restarts and troubles the update does not
+// explain (restarts.go).
 //
-// An update that resizes the pod takes three requests: BeginPatch writes a Record with Begun, ResizePatch changes CPU and memory, and
-// Patch changes everything else, the revision label included, and writes the final Record. If an image changes, too, Patch waits for the
-// kubelet, see StepResize. In between the update is interrupted, also if the controller stops there: a later sync completes it, or restores
-// the CPU and memory of the revision that the pod still has.
+// An update that resizes the pod takes three requests. BeginPatch writes a Record with Begun. ResizePatch changes CPU and memory. Patch changes
+// everything else, including the revision label, and writes the final Record. If an image changes too, Patch waits for the kubelet, see StepResize.
+// Between these requests the update is interrupted, and the controller may stop there. A later sync then completes it, or restores the CPU and
+// memory of the revision that the pod still has.
 type Record struct {
 	// Revision is the hash of the revision that the update gives the pod.
 	Revision string `json:"revision"`
-	// At is when the update was made or, while it is not complete, when it began.
+	// At is when the update was made. While the update is not complete, it is when the update began.
 	At time.Time `json:"at,omitzero"`
-	// Begun tells that the update has begun and is not complete: the pod still has its old revision, but may have other CPU and
-	// memory than that revision says.
+	// Begun is set if the update has begun and is not complete: the pod still has its old revision, but its CPU and memory may differ from that
+	// revision.
 	Begun bool `json:"begun,omitempty"`
-	// Resized tells that the update resized the pod, or that the kubelet had yet to carry out an earlier resize.
+	// Resized is set if the update resized the pod, or if the kubelet had yet to carry out an earlier resize.
 	Resized bool `json:"resized,omitempty"`
 	// Containers has the state of the containers that the kubelet restarts, or may restart, for the update.
 	Containers map[string]ContainerBefore `json:"containers,omitempty"`
@@ -37,11 +36,11 @@ type Record struct {
 	Others map[string]OtherBefore `json:"others,omitempty"`
 	// Refused is why the API server refused the update. The pod keeps its old revision.
 	Refused string `json:"refused,omitempty"`
-	// RetryAt is when an update that was forbidden may be tried again: a quota or a policy may have changed. It is zero if the API
-	// server found the update invalid, which does not change.
+	// RetryAt is when a forbidden update may be retried, because a quota or a policy may have changed. It is zero if the API server found the
+	// update invalid, which does not change.
 	RetryAt time.Time `json:"retryAt,omitzero"`
-	// Before is for an update that has Begun or was Refused: the Record of the update by which the pod got the revision that it still
-	// has; nil if the pod was created from that revision.
+	// Before is set for an update that has Begun or was Refused. It is the Record of the update by which the pod got its present revision, or nil
+	// if the pod was created from that revision.
 	Before *Record `json:"before,omitempty"`
 }
 
@@ -52,36 +51,37 @@ type OtherBefore struct {
 	Trouble string `json:"trouble,omitempty"`
 }
 
-// ContainerBefore is the state of a container before an update that restarts it. If the kubelet had seen an earlier update by then, and had
-// yet to restart the container for it, all fields but Trouble are the state before that earlier update.
+// ContainerBefore is the state of a container before an update that restarts it. If the kubelet had seen an earlier update by then, and had yet to
+// restart the container for it, all fields except Trouble are the state before that earlier update.
 type ContainerBefore struct {
 	// ImageID is empty if the container had not been started.
 	ImageID  string `json:"imageID,omitempty"`
 	Restarts int32  `json:"restarts,omitempty"`
 	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
-	// From is the old image in the pod's spec, if the update changes the image. If the restart is Optional, it is the image that the update
-	// reverts.
+	// From is the old image in the pod's spec if the update changes the image. If the restart is Optional, it is the image that the update reverts.
 	From string `json:"from,omitempty"`
-	// Had is the old CPU and memory, if the resize restarts the container. It is empty, but not nil, if the kubelet had not finished an
-	// earlier resize: then what the container had is not known.
+	// Had is the old CPU and memory if the resize restarts the container. It is empty, but not nil, if the kubelet had not finished an earlier
+	// resize, because then the container's resources are unknown.
 	Had *corev1.ResourceRequirements `json:"had,omitempty"`
 	// Generation is the pod's generation at that time. The kubelet may restart the container once for each generation since.
 	Generation int64 `json:"generation,omitempty"`
-	// Optional tells that the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may
-	// never carry out.
+	// Optional is set if the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may never
+	// carry out.
 	Optional bool `json:"optional,omitempty"`
-	// Seen is only read. Earlier versions wrote the restart count of the last of several updates here, if it differed from Restarts.
+	// Seen is only read. If several updates were recorded together, earlier versions wrote the restart count at the last one here if it differed
+	// from Restarts.
 	Seen int32 `json:"seen,omitempty"`
 }
 
-// decoded caches Records by their annotation, because every plan reads each of them several times.
+// decoded caches Records by the text of their annotation, because every plan reads each of them several times.
 var decoded = lru.New(1 << 14)
 
-// hasRecord tells whether the pod has a Record. Most pods have none, and need no further checks.
+// hasRecord reports whether the pod has a Record. Most pods have none, and need no further checks.
 func hasRecord(pod *corev1.Pod) bool { return pod.Annotations[v1.AnnotationInPlace] != "" }
 
-// lastRecord is the Record in the pod's annotation; empty if there is none. Callers must not modify its maps: the cache shares them.
+// lastRecord returns the Record in the pod's annotation, or an empty one if there is none. Callers must not modify its maps, which the cache
+// shares.
 func lastRecord(pod *corev1.Pod) Record {
 	text := pod.Annotations[v1.AnnotationInPlace]
 	if text == "" {
@@ -98,7 +98,7 @@ func lastRecord(pod *corev1.Pod) Record {
 	return record
 }
 
-// RefusalOf is why the API server refused to update the pod in place to a revision; empty if it did not.
+// RefusalOf returns why the API server refused to update the pod in place to a revision, or empty if it did not.
 func RefusalOf(pod *corev1.Pod, revision string) string {
 	if last := lastRecord(pod); last.Revision == revision {
 		return last.Refused
@@ -106,8 +106,8 @@ func RefusalOf(pod *corev1.Pod, revision string) string {
 	return ""
 }
 
-// UntilRetry is how long it is until the pod's last update, which was refused, may be tried again. known is false if it must not be, or if
-// it was not refused.
+// UntilRetry returns the time until the pod's last update, which was refused, may be retried. known is false if it must not be retried, or was not
+// refused.
 func UntilRetry(pod *corev1.Pod, now time.Time) (wait time.Duration, known bool) {
 	if !hasRecord(pod) {
 		return 0, false
@@ -116,11 +116,11 @@ func UntilRetry(pod *corev1.Pod, now time.Time) (wait time.Duration, known bool)
 	return max(0, last.RetryAt.Sub(now)), last.Refused != "" && !last.RetryAt.IsZero()
 }
 
-// IsInterrupted reports whether an update of the pod has begun and is not complete, see Record: it waits for the kubelet, the controller died or
-// got no answer after BeginPatch, or the API server refused the final Patch.
+// IsInterrupted reports whether an update of the pod has begun and is not complete, see Record. Either it waits for the kubelet, or the controller
+// died or got no response after BeginPatch, or the API server refused the final Patch.
 func IsInterrupted(pod *corev1.Pod) bool { return begunRecord(pod).Begun }
 
-// begunRecord is the Record of an update that has begun and is not complete; empty if there is none.
+// begunRecord returns the Record of an update that has begun and is not complete, or an empty one if there is none.
 func begunRecord(pod *corev1.Pod) Record {
 	if last := lastRecord(pod); last.Begun {
 		return last
@@ -128,14 +128,13 @@ func begunRecord(pod *corev1.Pod) Record {
 	return Record{}
 }
 
-// CompletedRecord is the Record of the update by which the pod got its revision; empty if the pod was created from that revision.
+// CompletedRecord returns the Record of the update by which the pod got its revision. It is empty if the pod was created from that revision.
 func CompletedRecord(pod *corev1.Pod) Record {
 	last := lastRecord(pod)
 	if last.Refused != "" || last.Begun {
 		last = ptr.Deref(last.Before, Record{})
 	}
-	// A pod that was made by hand has no revision label, and may have been restored.
-	if last.Revision != pod.Labels[v1.LabelRevision] && !podstate.IsMadeByHand(pod) {
+	if last.Revision != pod.Labels[v1.LabelRevision] {
 		return Record{}
 	}
 	return last

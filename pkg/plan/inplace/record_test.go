@@ -29,8 +29,8 @@ func updateTo(t *testing.T, p *corev1.Pod, from, to *history.Revision) {
 	}
 }
 
-// The pod is updated in place once or several times, then the kubelet reports the container's status: is the pod still updating, and
-// which restarts count as crashes?
+// A pod is updated in place once or several times, then the kubelet reports the container's status. The test checks whether the pod is still
+// updating, and which restarts count as crashes.
 func TestExpectations(t *testing.T) {
 	const no, yes = corev1.NotRequired, corev1.RestartContainer
 	newImage := func(name string) func(*corev1.PodTemplateSpec) {
@@ -46,7 +46,7 @@ func TestExpectations(t *testing.T) {
 	memoryAndImage := of("both", Sized("1", "2Gi", ""), newImage("app:2"))
 	cpuAndMemory := of("more", Sized("2", "2Gi", ""))
 	labels := of("labels", Sized("1", "1Gi", ""), func(t *corev1.PodTemplateSpec) { t.Labels = nil })
-	// reports is a kubelet that reports this image ID and restart count.
+	// reports simulates a kubelet that reports this image ID and restart count.
 	reports := func(id string, restarts int32) func(*corev1.Pod) { return Runs("docker.io/library/x", id, restarts) }
 	each := func(reports ...func(*corev1.Pod)) []func(*corev1.Pod) { return reports }
 	noReport := func(*corev1.Pod) {}
@@ -58,14 +58,14 @@ func TestExpectations(t *testing.T) {
 		reports("id-2", 3)(p)
 		DropCondition(p, corev1.PodResizePending)
 	}
-	// resizeFails is a kubelet that has carried out all updates but the last, and fails to resize the container for the last.
+	// resizeFails simulates a kubelet that has carried out all updates except the last, and fails to resize the container for that one.
 	resizeFails := func(id string, restarts int32) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			reports(id, restarts)(p)
 			SetCondition(p, corev1.PodCondition{Type: corev1.PodResizeInProgress, Status: corev1.ConditionTrue, Reason: corev1.PodReasonError})
 		}
 	}
-	// done is a kubelet that has carried out all updates.
+	// done simulates a kubelet that has carried out all updates.
 	done := func(id string, restarts int32) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			reports(id, restarts)(p)
@@ -76,9 +76,7 @@ func TestExpectations(t *testing.T) {
 	tests := map[string]struct {
 		// revisions are the revisions that the pod goes through; it is created from the first.
 		revisions []*history.Revision
-		// byHand is the template of a pod that was made by hand instead.
-		byHand func(*corev1.PodTemplateSpec)
-		// between is what the kubelet reports after each update but the last, end what it reports in the end.
+		// between is what the kubelet reports after each update except the last, end what it reports at the end.
 		between  []func(*corev1.Pod)
 		end      func(*corev1.Pod)
 		updating bool
@@ -112,10 +110,6 @@ func TestExpectations(t *testing.T) {
 		"memory after an image, nothing yet":                   {revisions: []*history.Revision{base, image, memoryAndImage}, end: reports("id-1", 2), updating: true},
 		"memory after an image, two restarts":                  {revisions: []*history.Revision{base, image, memoryAndImage}, end: reports("id-2", 4)},
 
-		"CPU of a pod made by hand with other memory":    {revisions: []*history.Revision{base, cpu}, byHand: Sized("1", "3Gi", ""), end: reports("id-1", 3)},
-		"CPU of a pod made by hand with the same memory": {revisions: []*history.Revision{base, cpu}, byHand: Sized("1", "1Gi", ""), end: reports("id-1", 3), crashes: 1},
-		"labels of a pod made by hand":                   {revisions: []*history.Revision{base, labels}, byHand: Sized("1", "3Gi", ""), end: reports("id-1", 3), crashes: 1},
-
 		"reverted memory, and the image's tag has moved": {revisions: []*history.Revision{base, memory, base}, end: reports("id-9", 3)},
 		"memory wanted again before the kubelet has reverted it": {
 			revisions: []*history.Revision{base, memory, base, memory}, between: each(noReport, resizeFails("id-1", 3)), end: done("id-1", 3),
@@ -134,10 +128,6 @@ func TestExpectations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := Pod(3, Labelled(v1.LabelRevision, base.Hash), Runs("app:1", "id-1", 2))
 			p.Spec, p.Generation = *base.Template().Spec.DeepCopy(), 1
-			if test.byHand != nil {
-				delete(p.Labels, v1.LabelRevision)
-				p.Spec = TemplateWith(test.byHand, Policies(no, yes)).Spec
-			}
 			for i, to := range test.revisions[1:] {
 				updateTo(t, p, test.revisions[i], to)
 				if i < len(test.between) {
@@ -155,8 +145,8 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// A pod goes from an image that is missing to another and back, faster than its kubelet. Whether the kubelet ever left the missing image,
-// only its observed generation tells: without it, the trouble may be that of before.
+// A pod goes from a missing image to another one and back, faster than its kubelet. Only the observed generation shows whether the kubelet ever
+// left the missing image. Without it, the trouble may be the one from before the update.
 func TestReturnToMissingImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed int64
@@ -184,8 +174,8 @@ func TestReturnToMissingImage(t *testing.T) {
 	}
 }
 
-// A pod may have been updated by an earlier version of the controller, which noted more than one update in a record. An earlier version also
-// reads what this one writes: a restart that may never come is optional.
+// An earlier version of the controller may have updated a pod, and recorded several updates together. An earlier version can also read what this
+// one writes: a restart that may never happen is optional.
 func TestRecordsOfOtherVersions(t *testing.T) {
 	revision := RevisionWith("one", TemplateWith(Sized("1", "1Gi", ""), Policies(corev1.NotRequired, corev1.RestartContainer)))
 	tests := map[string]struct {

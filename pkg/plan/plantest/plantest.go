@@ -25,7 +25,7 @@ import (
 // Now is the time of every test.
 var Now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Manager is the PodManager "web" with this many replicas.
+// Manager returns the PodManager "web" with this many replicas.
 func Manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 	m := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{
@@ -41,7 +41,7 @@ func Manager(replicas int32, change ...func(*v1.PodManager)) *v1.PodManager {
 
 func Deleting(m *v1.PodManager) { m.DeletionTimestamp = &metav1.Time{Time: Now} }
 
-// Pod is web-<index>, ready for an hour on a node of its own, as the controller would have created it.
+// Pod returns the pod web-<index> as the controller would have created it. It has been ready for an hour, on its own node.
 func Pod(index int, change ...func(*corev1.Pod)) *corev1.Pod {
 	m := Manager(0)
 	p := plan.NewPod(m, plan.Creation{Index: index, Revision: RevisionFor(m)})
@@ -63,6 +63,16 @@ func ReadyFor(d time.Duration) func(*corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{
 			Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(Now.Add(-d)),
 		}}
+	}
+}
+
+// Written records that the API server received the pod's status from the kubelet that long ago.
+func Written(ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.ManagedFields = append(p.ManagedFields, metav1.ManagedFieldsEntry{
+			Manager: "kubelet", Subresource: "status", Time: &metav1.Time{Time: Now.Add(-ago)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{"f:status":{}}}}}`),
+		})
 	}
 }
 
@@ -117,19 +127,19 @@ func Terminated(reason string, code int32) corev1.ContainerState {
 	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, ExitCode: code}}
 }
 
-// Stored is the ControllerRevision of the PodManager's template.
+// Stored returns the ControllerRevision of the PodManager's template.
 func Stored(m *v1.PodManager, number int64) *appsv1.ControllerRevision {
 	return history.Find(history.Sources{Manager: m}).Update.ControllerRevision(m, number)
 }
 
-// RevisionFor is the revision of the PodManager's template, stored as number 1.
+// RevisionFor returns the revision of the PodManager's template, stored as number 1.
 func RevisionFor(m *v1.PodManager) *history.Revision {
 	revision := history.Find(history.Sources{Manager: m}).Update
 	revision.Stored(Stored(m, 1))
 	return revision
 }
 
-// Reported is a report about pods outside of a rollout.
+// Reported returns a report about pods that are not in a rollout.
 func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
 	o := Observe(m, pods...)
 	return status.Report{Manager: m, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
@@ -142,7 +152,7 @@ func Held(until time.Time) func(*plan.Observed) {
 	}
 }
 
-// Observe is an observation without other pods and without a rollout.
+// Observe returns an observation without other pods and without a rollout.
 func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	o := plan.Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{Stored(m, 1)}, Now: Now}
 	m.Status.CurrentRevision, m.Status.UpdateRevision = o.Revisions[0].Name, o.Revisions[0].Name
@@ -157,7 +167,7 @@ func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	return o
 }
 
-// Until is how long it is from Now until the next sync; zero for never.
+// Until returns the time from Now until the next sync; zero means never.
 func Until(l requeue.LookAgain) time.Duration {
 	if l.Never() {
 		return 0
@@ -173,7 +183,7 @@ func With(o plan.Observed, changes ...func(*plan.Observed)) plan.Observed {
 	return o
 }
 
-// FailedPod is a pod that lived for a minute and failed so long ago; before is how many predecessors have failed in a row.
+// FailedPod returns a pod that lived for a minute and failed that long ago. before is how many predecessors have failed in a row.
 func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.Pod)) *corev1.Pod {
 	p := Pod(index, Phase(corev1.PodFailed), CreatedAgo(ago+time.Minute))
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Terminated("Error", 1)}}
@@ -187,15 +197,15 @@ func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.
 	return p
 }
 
-// After gives a pod so many failed predecessors.
+// After gives a pod this many failed predecessors.
 func After(failures int) func(*corev1.Pod) {
 	return Annotated(v1.AnnotationFailuresBefore, strconv.Itoa(failures))
 }
 
-// HasFailed tells whether the pod counts as failing in a rollout of three replicas.
+// HasFailed reports whether the pod counts as failing in a rollout of three replicas.
 func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
 
-// ShowsFailure tells whether the pod counts as failing in a rollout of the PodManager.
+// ShowsFailure reports whether the pod counts as failing in a rollout of the PodManager.
 func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
 	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, nil, nil, Now).Judge(p)
@@ -210,7 +220,7 @@ func Names(pods []*corev1.Pod) []string {
 	return list
 }
 
-// ReasonIn is the reason of a condition; empty if there is no such condition.
+// ReasonIn returns the reason of a condition, or empty if there is no such condition.
 func ReasonIn(status *v1.PodManagerStatus, kind string) string {
 	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
 		return found.Reason
@@ -218,7 +228,7 @@ func ReasonIn(status *v1.PodManagerStatus, kind string) string {
 	return ""
 }
 
-// MessageIn is the message of a condition; empty if there is no such condition.
+// MessageIn returns the message of a condition, or empty if there is no such condition.
 func MessageIn(status *v1.PodManagerStatus, kind string) string {
 	if found := meta.FindStatusCondition(status.Conditions, kind); found != nil {
 		return found.Message
@@ -226,7 +236,7 @@ func MessageIn(status *v1.PodManagerStatus, kind string) string {
 	return ""
 }
 
-// InPlaceTo records an update in place to this image so long ago; restarts is the restart count before the update.
+// InPlaceTo records an update in place to this image that long ago. restarts is the restart count before the update.
 func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		OfImage(name)(p)
@@ -238,7 +248,8 @@ func InPlaceTo(name string, restarts int32, ago time.Duration) func(*corev1.Pod)
 	}
 }
 
-// Rolled is the record of a rollout: the most available pods, how long the deadline's clock has run, and the seconds spent before.
+// Rolled records a rollout: the highest number of available pods, how long the clock of the deadline has been running, and the seconds that it ran
+// before.
 func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, MostAvailable: most, SpentSeconds: spent}
@@ -249,7 +260,7 @@ func Rolled(most int32, ago time.Duration, spent int32) func(*v1.PodManager) {
 	}
 }
 
-// Baking records for how long enough pods of the new revision have been available together.
+// Baking records how long enough pods of the new revision have been available at the same time.
 func Baking(ago time.Duration) func(*v1.PodManager) {
 	return func(m *v1.PodManager) {
 		if m.Status.Rollout == nil {
@@ -259,7 +270,7 @@ func Baking(ago time.Duration) func(*v1.PodManager) {
 	}
 }
 
-// FailedNow makes the new revision the failed one.
+// FailedNow marks the new revision as failed in the status.
 func FailedNow(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
 
 // Because sets the change cause.

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsFinished tells whether the pod has stopped for good: it has succeeded or failed. An evicted pod has done either.
+// IsFinished reports whether the pod has stopped for good: it has succeeded or failed. An evicted pod may have done either.
 func IsFinished(pod *corev1.Pod) bool {
 	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
@@ -23,13 +23,13 @@ func Condition(pod *corev1.Pod, kind corev1.PodConditionType) *corev1.PodConditi
 	return nil
 }
 
-// ReadySince is when the pod became ready; zero while it is not.
+// ReadySince returns when the pod became ready, by the API server's clock. It is zero while the pod is not ready.
 func ReadySince(pod *corev1.Pod) time.Time {
 	ready := Condition(pod, corev1.PodReady)
 	if ready == nil || ready.Status != corev1.ConditionTrue {
 		return time.Time{}
 	}
-	return ready.LastTransitionTime.Time
+	return ServerTime(pod, ready.LastTransitionTime.Time)
 }
 
 func IsReady(pod *corev1.Pod) bool {
@@ -37,8 +37,8 @@ func IsReady(pod *corev1.Pod) bool {
 	return ready != nil && ready.Status == corev1.ConditionTrue
 }
 
-// BecameReady tells whether the pod has become ready, compared with its old state, for the first time since it was created, and
-// how long that took.
+// BecameReady reports whether the pod has become ready for the first time since it was created, compared with its old state, and how long that
+// took.
 func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	if IsReady(old) || !IsReady(pod) || MostRestarts(pod) > 0 {
 		return 0, false
@@ -46,7 +46,7 @@ func BecameReady(old, pod *corev1.Pod) (time.Duration, bool) {
 	return ReadySince(pod).Sub(pod.CreationTimestamp.Time), true
 }
 
-// ContainerStatuses are the statuses of all init containers and containers.
+// ContainerStatuses returns the statuses of all init containers and containers.
 func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	return func(yield func(*corev1.ContainerStatus) bool) {
 		for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
@@ -59,7 +59,7 @@ func ContainerStatuses(pod *corev1.Pod) iter.Seq[*corev1.ContainerStatus] {
 	}
 }
 
-// MostRestarts is the highest restart count of the pod's containers, not of its init containers.
+// MostRestarts returns the highest restart count of the pod's containers, not of its init containers.
 func MostRestarts(pod *corev1.Pod) int32 {
 	var most int32
 	for i := range pod.Status.ContainerStatuses {
@@ -68,12 +68,12 @@ func MostRestarts(pod *corev1.Pod) int32 {
 	return most
 }
 
-// FinishedAt is when the pod failed or succeeded, as near as its status tells: a pod that was evicted, or that the kubelet never
-// admitted, may have no terminated containers. Times in the future are ignored: the clock of that node is wrong.
+// FinishedAt returns when the pod failed or succeeded, as closely as its status shows. A pod that was evicted, or that the kubelet never admitted,
+// may have no terminated containers. Times in the future are ignored, because the node's clock is wrong.
 func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	latest := pod.CreationTimestamp.Time
 	later := func(t time.Time) {
-		if t.After(latest) && !t.After(now) {
+		if t = ServerTime(pod, t); t.After(latest) && !t.After(now) {
 			latest = t
 		}
 	}
@@ -91,12 +91,12 @@ func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	return latest
 }
 
-// IsMarked tells whether somebody has marked the pod for deletion.
+// IsMarked reports whether a user has marked the pod for deletion.
 func IsMarked(pod *corev1.Pod) bool {
 	return pod.Annotations[v1.AnnotationDelete] == "true"
 }
 
-// Split sorts pods into active, finished and terminating ones. A finished pod that is being deleted is terminating.
+// Split divides pods into active, finished and terminating ones. A finished pod that is being deleted is terminating.
 func Split(pods []*corev1.Pod) (active, finished, terminating []*corev1.Pod) {
 	for _, pod := range pods {
 		switch {
@@ -111,8 +111,8 @@ func Split(pods []*corev1.Pod) (active, finished, terminating []*corev1.Pod) {
 	return active, finished, terminating
 }
 
-// KeepOrRelease separates the pods to keep from those to release because somebody has changed their label. A terminating pod is kept:
-// it occupies its name and index until it is gone.
+// KeepOrRelease separates the pods to keep from the pods to release because another client has changed their label. A terminating pod is kept: it
+// occupies its name and index until it is gone.
 func KeepOrRelease(manager *v1.PodManager, pods []*corev1.Pod) (kept, released []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Labels[v1.LabelManager] == manager.Name || pod.DeletionTimestamp != nil {

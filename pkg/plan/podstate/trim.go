@@ -13,8 +13,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Trim drops the fields of a pod that no plan and no status depends on, and lets pods share what they have in common. A plan for trimmed
-// pods is the same as for complete ones: the tests of package world compare the two.
+// Trim drops the fields of a pod that no plan and no status depends on, and lets pods share equal values. A plan for trimmed pods is the same as
+// for complete ones; the tests of package world compare the two.
 func Trim(pod *corev1.Pod) {
 	pod.ManagedFields = trimmedFields(pod)
 	pod.GenerateName = ""
@@ -31,22 +31,22 @@ func Trim(pod *corev1.Pod) {
 	trimStatus(pod)
 }
 
-// trimmedFields are the managed fields that tell when a pod left its Services. Few pods are on their way out at a time.
+// trimmedFields returns the managed fields that show when the pod left its Services, or that its node's clock is ahead. Few pods need them.
 func trimmedFields(pod *corev1.Pod) []metav1.ManagedFieldsEntry {
-	if !IsDrained(pod) {
+	if !IsDrained(pod) && !isClockAhead(pod) {
 		return nil
 	}
 	return slices.DeleteFunc(pod.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return !setsReady(entry) })
 }
 
-// shared has the containers of trimmed pods by their content: the pods of a revision have the same ones.
+// shared has the containers of trimmed pods by their content, because the pods of a revision have equal containers.
 var shared = lru.New(1 << 12)
 
-// sharedContainers are the containers with their names, images, requests, limits and the period of their startup probe alone. Callers must not
-// modify them: other pods share them.
+// sharedContainers returns the containers with only their names, images, requests, limits, restart rules and the period of their startup probe.
+// Callers must not modify them, because other pods share them.
 func sharedContainers(containers []corev1.Container) []corev1.Container {
 	var content []byte
-	// Each text comes with its length: an image may have blanks in it, and must not pass for an image and what follows it.
+	// Each text is prefixed with its length. Otherwise an image that contains blanks could be mistaken for an image and the next text.
 	add := func(text string) {
 		content = append(strconv.AppendInt(content, int64(len(text)), 10), ':')
 		content = append(content, text...)
@@ -54,7 +54,7 @@ func sharedContainers(containers []corev1.Container) []corev1.Container {
 	trimmed := make([]corev1.Container, len(containers))
 	for i := range containers {
 		c := &containers[i]
-		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image}
+		trimmed[i] = corev1.Container{Name: c.Name, Image: c.Image, RestartPolicyRules: c.RestartPolicyRules}
 		trimmed[i].Resources = corev1.ResourceRequirements{Requests: c.Resources.Requests, Limits: c.Resources.Limits}
 		add(c.Name)
 		add(c.Image)
@@ -62,6 +62,11 @@ func sharedContainers(containers []corev1.Container) []corev1.Container {
 			trimmed[i].StartupProbe = &corev1.Probe{PeriodSeconds: c.StartupProbe.PeriodSeconds}
 			content = append(strconv.AppendInt(append(content, 's'), int64(c.StartupProbe.PeriodSeconds), 10), ' ')
 		}
+		for _, rule := range c.RestartPolicyRules {
+			add(string(rule.Action))
+			add(rule.ExitCodes.String())
+		}
+		content = append(content, '/')
 		for _, list := range []corev1.ResourceList{c.Resources.Requests, c.Resources.Limits} {
 			for _, name := range slices.Sorted(maps.Keys(list)) {
 				amount := list[name]
@@ -88,8 +93,11 @@ func trimStatus(pod *corev1.Pod) {
 	}
 	share((*string)(&status.Phase), &status.Reason)
 	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
-		// Finished pods keep all conditions: any of their times may tell when the pod finished.
-		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, saysNothing))
+		// Finished pods keep all conditions: any of their times may show when the pod finished.
+		isBehind := clockLag(pod) > 0
+		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool {
+			return saysNothing(c) && !(isBehind && c.Type == corev1.PodScheduled)
+		}))
 	}
 	for i := range status.Conditions {
 		c := &status.Conditions[i]
@@ -111,7 +119,7 @@ func trimStatus(pod *corev1.Pod) {
 	}
 }
 
-// notStarted is a container's Started if it tells more than its state: the container runs, and its startup probe has not succeeded yet.
+// notStarted returns a container's Started if it adds information: the container runs, and its startup probe has not succeeded yet.
 func notStarted(c *corev1.ContainerStatus) *bool {
 	if c.State.Running != nil && c.Started != nil && !*c.Started {
 		return c.Started
@@ -119,7 +127,7 @@ func notStarted(c *corev1.ContainerStatus) *bool {
 	return nil
 }
 
-// saysNothing tells whether a condition is a step towards Ready that is done: then pkg/plan does not read it.
+// saysNothing reports whether a condition is a completed step towards Ready, which pkg/plan does not read.
 func saysNothing(c corev1.PodCondition) bool {
 	switch c.Type {
 	case corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReadyToStartContainers:
@@ -138,7 +146,7 @@ func share(texts ...*string) {
 	}
 }
 
-// keep returns the entries of a map that have one of the keys, and nil if there are none.
+// keep returns the entries of a map that have one of the keys, or nil if there are none.
 func keep(texts map[string]string, keys ...string) map[string]string {
 	var kept map[string]string
 	for _, key := range keys {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
@@ -13,18 +14,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. If it is gone before, its failure
-// counts until a replacement has been ready for as long. records.go has what the status remembers of it.
+// A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. If it is deleted before that, its failure
+// counts until a replacement has been ready for as long. records.go has what the status records about it.
 
 // Judgement is the record of a pod that has failed, as the status keeps it.
 type Judgement struct {
 	v1.FailingPod
-	// wait is how long it is until the record changes without an event; zero for never.
+	// wait is the time until the record changes without an event; zero means never.
 	wait time.Duration
 }
 
-// findFailing finds the failing pods of the new revision. A finished pod cannot recover: it counts until it is replaced, or finished
-// long ago, or all due pods are updated. A pod that its node has stopped does not count.
+// findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until it finished long
+// ago, or until all due pods are updated. A pod that its node has stopped does not count.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, record := range r.readRecords(finished) {
 		record.Condemned = record.Condemned || r.untilCondemned(record) <= 0
@@ -53,8 +54,8 @@ func (r *State) findFailing(finished []*corev1.Pod) {
 	}
 }
 
-// Judge judges an active pod; false if there is nothing to record. A pod that was created by hand tells nothing about the revision that
-// it counts for.
+// Judge assesses an active pod. It returns false if there is nothing to record. A pod that the controller did not create says nothing about the
+// revision that it counts for.
 func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 	if podstate.IsMadeByHand(pod) {
 		return Judgement{}, false
@@ -73,10 +74,10 @@ func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 		// The pod has outlived its crashes, or crashed before the rollout.
 		record.Crashes, record.Recovered = crashes, true
 		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
-	case recorded && crashes > record.Crashes, !podstate.IsReady(pod) && hasOwnTrouble(pod): // it may be yet to be restarted
+	case recorded && crashes > record.Crashes, !podstate.IsReady(pod) && hasOwnTrouble(pod): // it may not have been restarted yet
 		record.ReadySince = nil
 	case !podstate.IsReady(pod) && record.ReadySince != nil:
-		// It was ready after its crash, and has not crashed again: it has the time to recover anew.
+		// The pod was ready after its crash and has not crashed again: its time to recover starts over.
 		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
 	}
 	record.Crashes = crashes
@@ -87,7 +88,7 @@ func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 	return r.judgeRecovery(pod, record), true
 }
 
-// judgeRecovery judges a failing pod that may just have recovered.
+// judgeRecovery assesses a failing pod that may just have recovered.
 func (r *State) judgeRecovery(pod *corev1.Pod, record v1.FailingPod) Judgement {
 	judged := Judgement{FailingPod: record}
 	if !record.Condemned {
@@ -103,7 +104,7 @@ func (r *State) judgeRecovery(pod *corev1.Pod, record v1.FailingPod) Judgement {
 	return judged
 }
 
-// judgeFinished judges a finished pod, which cannot recover.
+// judgeFinished assesses a finished pod, which cannot recover.
 func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
 	record, _ := r.recordOf(pod)
 	if record.Recovered {
@@ -113,7 +114,8 @@ func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
 	return Judgement{record, max(0, r.untilCondemned(record))}
 }
 
-// untilCondemned is how long a failing pod may still take to become ready, and untilRecovered how long it has to stay ready to recover.
+// untilCondemned returns how long a failing pod may still take to become ready. untilRecovered returns how long it still has to stay ready to
+// recover.
 func (r *State) untilCondemned(record v1.FailingPod) time.Duration {
 	return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)
 }
@@ -125,16 +127,16 @@ func (r *State) untilRecovered(record v1.FailingPod) time.Duration {
 	return record.ReadySince.Add(r.recoveryTime()).Sub(r.Now)
 }
 
-// recoveryTime is how long a failing pod has to be ready until it has recovered.
+// recoveryTime returns how long a failing pod has to be ready before it counts as recovered.
 func (r *State) recoveryTime() time.Duration { return r.Manager.MinReady() + r.Manager.FailureGrace() }
 
-// untilRecordExpires is how much longer the record of a recovered pod is kept: for as long as its crashes could pass for new ones, and for
-// MaxBackOff at the least, in case the user raises minReadySeconds or the grace period.
+// untilRecordExpires returns how much longer the record of a recovered pod is kept: as long as its crashes could be mistaken for new ones, and at
+// least for MaxBackOff, in case the user raises minReadySeconds or the grace period.
 func (r *State) untilRecordExpires(pod *corev1.Pod) time.Duration {
 	return r.untilOutlived(pod, max(r.recoveryTime(), health.MaxBackOff))
 }
 
-// untilJudged is how long it is until a judgement changes without an event; zero for never.
+// untilJudged returns the time until a judgement changes without an event; zero means never.
 func (r *State) untilJudged() (wait time.Duration) {
 	for _, judged := range r.judgements() {
 		wait = requeue.Sooner(wait, judged.wait)
@@ -147,13 +149,13 @@ func (r *State) untilJudged() (wait time.Duration) {
 	return wait
 }
 
-// untilForgotten is how much longer a finished pod counts as failing.
+// untilForgotten returns how much longer a finished pod counts as failing.
 func untilForgotten(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, podstate.FinishedAt(pod, now).Add(health.MaxBackOff).Sub(now))
 }
 
-// hasOwnTrouble tells whether a container of the pod is in trouble that counts against the revision. Disruptions do not count, nor does
-// anything before the kubelet has observed the pod's spec.
+// hasOwnTrouble reports whether a container of the pod has trouble that counts against the revision. Disruptions do not count, nor does anything
+// before the kubelet has observed the pod's spec.
 func hasOwnTrouble(pod *corev1.Pod) bool {
 	if podstate.Disruption(pod) != "" || !podstate.HasObserved(pod) {
 		return false
@@ -166,26 +168,28 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 	return false
 }
 
-// untilOutlived is how long it is until the pod has run for long enough after its own crashes; zero if it has, or had none. It is longer if
-// the node's clock is ahead.
+// untilOutlived returns the time until the pod has run long enough after its own crashes. It is zero if it already has, or had none.
 func (r *State) untilOutlived(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
 		if inplace.Crashes(pod, status) > 0 {
-			wait = max(wait, untilContainerOutlived(status, longEnough, r.Now))
+			wait = max(wait, r.untilContainerOutlived(pod, status, longEnough))
 		}
 	}
 	return wait
 }
 
-// untilContainerOutlived is how long the container still has to run, or to stay completed, until it has outlived its crashes.
-func untilContainerOutlived(status *corev1.ContainerStatus, longEnough time.Duration, now time.Time) time.Duration {
+// untilContainerOutlived returns how long the container still has to run, or to stay completed, to outlive its crashes.
+func (r *State) untilContainerOutlived(pod *corev1.Pod, status *corev1.ContainerStatus, longEnough time.Duration) time.Duration {
+	until := func(reported metav1.Time) time.Duration {
+		return max(0, podstate.ServerTime(pod, reported.Time).Add(longEnough).Sub(r.Now))
+	}
 	switch running, terminated := status.State.Running, status.State.Terminated; {
 	case running != nil && longEnough == 0, terminated != nil && terminated.ExitCode == 0 && longEnough == 0:
 		return 0
 	case running != nil:
-		return max(0, running.StartedAt.Add(longEnough).Sub(now))
+		return until(running.StartedAt)
 	case terminated != nil && terminated.ExitCode == 0:
-		return max(0, terminated.FinishedAt.Add(longEnough).Sub(now))
+		return until(terminated.FinishedAt)
 	default:
 		return max(longEnough, time.Second)
 	}
@@ -196,7 +200,7 @@ func (r *State) HasFailed() bool {
 	return r.RolledBack || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
 }
 
-// isHaltedForGood tells whether the rollout is halted, and the failing pods have not recovered in time.
+// isHaltedForGood reports whether the rollout is halted, and the failing pods have not recovered in time.
 func (r *State) isHaltedForGood() bool {
 	return r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
 }
@@ -212,8 +216,8 @@ func (r *State) isRevisionCondemned() bool {
 	return condemned >= min(r.Manager.FailureThreshold(), maxFailingPods)
 }
 
-// Retries are the finished pods of the new revision that have not been replaced. One that counts against the revision is replaced once the
-// status has a record of it: the record is what its replacement inherits.
+// Retries returns the finished pods of the new revision that have not been replaced. A pod that counts against the revision is replaced only when
+// the status has a record of it, because its replacement inherits that record.
 func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
 	due := found.Due
@@ -230,10 +234,10 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	return found
 }
 
-// countsAgainst reports whether a finished pod counts against the new revision: it has failed by itself, not long ago, and a pod is missing.
+// countsAgainst reports whether a finished pod counts against the new revision: it failed on its own, not long ago, and a pod is missing.
 func (r *State) countsAgainst(finished *corev1.Pod) bool {
 	return !r.isComplete() && health.IsOwnFailure(finished) && untilForgotten(finished, r.Now) > 0
 }
 
-// recordLag is how long to wait for the record of a failure, which the status of this sync has unless it cannot be written.
+// recordLag is how long to wait for the record of a failure. The status of this sync has the record unless it cannot be written.
 const recordLag = time.Second

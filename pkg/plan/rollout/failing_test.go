@@ -19,7 +19,7 @@ func graceOf(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = &seconds }
 }
 
-// Which pods without a record count as failing.
+// The test checks which pods without a record count as failing.
 func TestShowsFailure(t *testing.T) {
 	starts := Container(Waiting("ContainerCreating", ""), corev1.ContainerState{})
 	initCrash := func(p *corev1.Pod) {
@@ -66,7 +66,7 @@ func TestShowsFailure(t *testing.T) {
 	}
 }
 
-// A pod that crashes every minute, and is ready in between, counts as failing all the time.
+// A pod that crashes every minute, and is ready in between, counts as failing throughout.
 func TestFlappingIsFailing(t *testing.T) {
 	s := Tell(t, Next(3, graceOf(45)), Pod(0), Pod(1), Pod(2, V2))
 	for second := range 180 {
@@ -96,14 +96,14 @@ func TestFailureOf(t *testing.T) {
 		"crash loop, up":                {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
 		"crashed once":                  {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
 		"image":                         {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
-		"evicted":                       {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0 has failed: Evicted: low on memory"},
+		"evicted":                       {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0: has failed: Evicted: low on memory"},
 		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
 		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
 		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: takes the place of a pod that has failed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := health.DescribeFailure(test.pods); got != test.want {
+			if got := health.DescribeFailure(test.pods).String(); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -119,8 +119,8 @@ func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
 	}
 }
 
-// A record from before the pod's last update in place says nothing about the revision that the pod has now: the status of the rollout in
-// between was never written.
+// A record from before the pod's last update in place says nothing about the pod's present revision. It is left over because the status of the
+// rollout in between was never written.
 func TestRecordFromBeforeAnUpdate(t *testing.T) {
 	for name, test := range map[string]struct {
 		updatedAgo time.Duration

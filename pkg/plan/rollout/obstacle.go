@@ -21,7 +21,7 @@ type comparison struct {
 	whyNot string
 }
 
-// findObstacle tells why the rollout cannot go on if pods may only be updated in place; empty if it can.
+// findObstacle returns why the rollout cannot continue if pods may only be updated in place, or empty if it can.
 func (r *State) findObstacle() string {
 	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return ""
@@ -35,7 +35,7 @@ func (r *State) findObstacle() string {
 		}
 	}
 	outdated := r.StrayPods
-	if len(r.OldPods) > r.Manager.DesiredReplicas()-r.DesiredUpdated() { // otherwise all old pods stay as they are
+	if len(r.OldPods) > r.Manager.DesiredReplicas()-r.DesiredUpdated() { // otherwise all old pods stay
 		outdated = slices.Concat(r.OldPods, r.StrayPods)
 	}
 	for _, pod := range outdated {
@@ -49,7 +49,7 @@ func (r *State) findObstacle() string {
 	return r.findObstacleToOld(r.UpdatedPods)
 }
 
-// findObstacleToOld tells why none of the pods can return to the old revision in place. If any pod can, there is no obstacle.
+// findObstacleToOld returns why none of the pods can return to the old revision in place. If any pod can, there is no obstacle.
 func (r *State) findObstacleToOld(pods []*corev1.Pod) (obstacle string) {
 	if r.Old == nil {
 		return ""
@@ -64,29 +64,32 @@ func (r *State) findObstacleToOld(pods []*corev1.Pod) (obstacle string) {
 	return obstacle
 }
 
-// WhyNotInPlace tells why a pod cannot be updated in place to a revision; empty if it can.
+// WhyNotInPlace returns why a pod cannot be updated in place to a revision, or empty if it can.
 func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	from := r.revisionOf(pod)
 	if from == nil {
 		return "the template that the pod was made from is not known any more"
 	}
+	if podstate.IsMadeByHand(pod) {
+		return "the PodManager did not create it, so its template is not known"
+	}
 	if refused := inplace.RefusalOf(pod, to.Hash); refused != "" && !r.mayRetry(pod) {
 		return refused
 	}
-	if podstate.IsInfeasible(pod) && from == to { // another revision may ask for less
+	if podstate.IsInfeasible(pod) && from == to { // another revision may request less
 		return "its node cannot give it the CPU or memory"
 	}
 	diff, why := r.compare(from, to)
 	return cmp.Or(why, r.Means.WhyNot(pod, diff))
 }
 
-// mayRetry tells whether a refused update of the pod may be tried again. Where pods may be replaced instead, it is not.
+// mayRetry reports whether a refused update of the pod may be retried. If the pod may be replaced instead, it is not retried.
 func (r *State) mayRetry(pod *corev1.Pod) bool {
 	wait, known := inplace.UntilRetry(pod, r.Now)
 	return known && wait == 0 && r.Manager.PodUpdatePolicy() == v1.InPlaceOnly
 }
 
-// untilRetry is how long it is until the first refused update may be tried again; zero if none waits.
+// untilRetry returns the time until the first refused update may be retried, or zero if none waits.
 func (r *State) untilRetry() (first time.Duration) {
 	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return 0

@@ -13,14 +13,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// rankSurgePodsFirst ranks the surge pods of an update in place first for deletion: they were created so that other pods could be
-// unavailable while they are updated. It tells whether such a pod is still unavailable or updating, so that surge pods are needed.
+// rankSurgePodsFirst ranks the surge pods of an update in place first for deletion: they were created so that other pods could be unavailable
+// during their update. It reports whether an updated pod is still unavailable or updating, so that surge pods are needed.
 func (m *mover) rankSurgePodsFirst() (needed bool) {
 	wasUpdated := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
 	if !m.isRolling() || !slices.ContainsFunc(m.UpdatedPods, wasUpdated) {
 		return false
 	}
-	// Pods that are marked for deletion rank with the surge pods: a surge pod may be there to replace one of them.
+	// Pods that are marked for deletion rank with the surge pods, because a surge pod may be the replacement of one of them.
 	goesFirst := func(pod *corev1.Pod) bool {
 		return m.sideOf(pod) == newSide && !wasUpdated(pod) || podstate.IsMarked(pod)
 	}
@@ -30,7 +30,7 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	})
 }
 
-// rankSupersededFirst ranks ready pods of the current revision last: the next canary takes the place of the one before, and not of a pod that
+// rankSupersededFirst ranks ready pods of the current revision last. The next canary then takes the place of the previous one, not of a pod that
 // has a good revision.
 func (m *mover) rankSupersededFirst() {
 	isCurrent := func(pod *corev1.Pod) bool {
@@ -41,7 +41,7 @@ func (m *mover) rankSupersededFirst() {
 	}
 }
 
-// outdatedPods are the pods to move to another revision: those to update in place, and those to replace.
+// outdatedPods returns the pods to move to another revision: pods to update in place and pods to replace.
 func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.Manager.PodUpdatePolicy()
 	replaced = map[*corev1.Pod]bool{}
@@ -64,8 +64,8 @@ func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 	return inPlace, replaced
 }
 
-// isNeededByTarget reports whether the side that a surplus pod moves to needs the pod. If no pod may be unavailable, the rollout begins
-// with surge pods of the new revision: in the end these are deleted, and not the pods that can be updated in place.
+// isNeededByTarget reports whether the side that a surplus pod moves to needs the pod. If no pod may be unavailable, the rollout begins with surge
+// pods of the new revision. In the end these are deleted, not the pods that can be updated in place.
 func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
 	switch m.target(pod) {
 	case m.sideOf(pod):
@@ -77,7 +77,7 @@ func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
 	}
 }
 
-// target is the side that a surplus pod moves to.
+// target returns the side that a surplus pod moves to.
 func (m *mover) target(pod *corev1.Pod) side {
 	if m.Old != nil && (m.RolledBack || m.sideOf(pod) == newSide) {
 		return oldSide
@@ -85,11 +85,11 @@ func (m *mover) target(pod *corev1.Pod) side {
 	return newSide
 }
 
-// missingSurgePods is how many surge pods of a side to create so that gained[side] pods can be updated in place although no pod may be
-// unavailable. Surge pods that exist are kept: missingSurgePods takes them out of replaced.
+// missingSurgePods returns how many surge pods of a side to create so that gained[side] pods can be updated in place although no pod may be
+// unavailable. Existing surge pods are kept: missingSurgePods removes them from replaced.
 func (m *mover) missingSurgePods(of side, gained map[side]int, replaced map[*corev1.Pod]bool) int {
 	wanted := min(m.surge, gained[of])
-	for _, pod := range slices.Backward(m.active) { // the most useful first
+	for _, pod := range slices.Backward(m.active) { // the most useful pods first
 		if wanted > 0 && replaced[pod] && m.sideOf(pod) == of {
 			delete(replaced, pod)
 			wanted--
@@ -98,8 +98,8 @@ func (m *mover) missingSurgePods(of side, gained map[side]int, replaced map[*cor
 	return wanted
 }
 
-// updateInPlace plans the next step for pods whose update in place has started, and starts further updates, within maxUnavailable and
-// the quota. It returns how much of the quota it uses.
+// updateInPlace plans the next step for pods whose update in place has started, and starts further updates, within maxUnavailable and the quota. It
+// returns how much of the quota it uses.
 func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.IsInterrupted(pod) }
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(hasStarted(a), hasStarted(b)) })
@@ -128,8 +128,8 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	return used
 }
 
-// delayRestoration keeps an update that has begun from being reverted at once because the limits do not let it go on: another pod may be
-// unavailable for a moment only. If no pod may be unavailable, the update waits for a surge pod, which takes longer.
+// delayRestoration keeps an update that has begun from being reverted at once if the limits do not let it continue: another pod may be unavailable
+// only for a moment. If no pod may be unavailable, the update waits for a surge pod, which takes longer.
 func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 	if wait := inplace.UntilRestored(pod, to.Hash, m.Now); wait > 0 && m.Manager.MaxUnavailable() > 0 {
 		m.updating[pod] = true
@@ -137,15 +137,14 @@ func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 	}
 }
 
-// restorations give pods back the CPU and memory of their revision if an update in place was interrupted and this plan does not complete
-// it: that may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable; nobody can tell what a pod
-// that was made by hand had before.
+// restorations restores the CPU and memory of pods to their revision if an update in place was interrupted and this plan does not complete it,
+// which may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable.
 func (m *mover) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
 		if !inplace.IsInterrupted(pod) || m.Means.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
-			m.available[pod] && (inplace.MayRestart(pod) || podstate.IsMadeByHand(pod)) && !m.mayTakeDown(pod) {
+			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
 			continue
 		}
 		m.makeUnavailable(pod)
@@ -155,7 +154,7 @@ func (m *mover) restorations() []inplace.Update {
 	return restore
 }
 
-// openings open the readiness gates of pods that no longer have to stay out of their Services.
+// openings opens the readiness gates of pods that no longer have to stay out of their Services.
 func (m *mover) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range m.active {

@@ -16,15 +16,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// The status keeps a record of each failing pod, with times of the controller's clock: the clock of a node may be wrong, and the container
-// statuses of a recovered pod show its crashes for ever. Failures are those of the revision, not of living pods: to delete a failing pod
-// does not undo them.
+// The status keeps a record of each failing pod, with times by the controller's clock: the clock of a node may be wrong, and the container statuses
+// of a recovered pod show its crashes forever. Failures belong to the revision, not to existing pods: deleting a failing pod does not undo them.
 
-// maxFailingPods bounds status.rollout.failing.
+// maxFailingPods limits the length of status.rollout.failing.
 const maxFailingPods = 100
 
-// readRecords reads the records of the status, and returns those that no pod has. The record of a pod that is gone passes to a replacement:
-// a pod that was created since the failure, or any other if none is missing.
+// readRecords reads the records from the status, and returns the records that belong to no pod. The record of a deleted pod passes to its
+// replacement: a pod that was created after the failure, or any other pod if none is missing.
 func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	if !r.hasRolloutRecord() || len(r.Manager.Status.Rollout.Failing) == 0 {
 		return nil
@@ -34,7 +33,7 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 		pods[pod.UID] = pod
 	}
 	retries := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
-	for _, retry := range slices.Concat(retries.Waiting, retries.Due) { // those that have not been replaced
+	for _, retry := range slices.Concat(retries.Waiting, retries.Due) { // finished pods that have not been replaced
 		if !r.isComplete() {
 			pods[retry.Pod.UID] = retry.Pod
 		}
@@ -43,10 +42,11 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	for _, record := range r.Manager.Status.Rollout.Failing {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
+			record.ReadySince = nil // a pod that is gone does not recover any more
 			orphaned = append(orphaned, record)
 		case pod != nil && !inplace.UpdatedAt(pod).After(record.Since.Time):
 			r.records[record.UID] = record
-		} // A record from before the pod was last updated in place is about another revision, and only left because no status was written since.
+		} // A record from before the pod's last update in place is about another revision, and is left only because no status was written since.
 	}
 	if len(orphaned) == 0 {
 		return nil
@@ -58,16 +58,16 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 			gone = append(gone, record)
 			continue
 		}
-		record.Name, record.UID, record.Crashes, record.ReadySince = heirs[0].Name, heirs[0].UID, 0, nil
+		record.Name, record.UID, record.Crashes = heirs[0].Name, heirs[0].UID, 0
 		r.records[record.UID], heirs = record, heirs[1:]
 	}
 	return gone
 }
 
-// isComplete reports whether all pods that are to have the new revision do.
+// isComplete reports whether all pods that should have the new revision have it.
 func (r *State) isComplete() bool { return len(r.UpdatedPods) >= r.DesiredUpdated() }
 
-// heirs are the updated pods without a record of their own, the newest first; of those, first the ones made in place of a failed pod.
+// heirs returns the updated pods without a record, the newest first. Among pods of the same age, replacements of failed pods come first.
 func (r *State) heirs() []*corev1.Pod {
 	var heirs []*corev1.Pod
 	for _, pod := range r.UpdatedPods {
@@ -83,7 +83,7 @@ func (r *State) heirs() []*corev1.Pod {
 	return heirs
 }
 
-// recordOf is the record of a pod; a new record, and false, if there is none.
+// recordOf returns the record of a pod. If there is none, it returns a new record and false.
 func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
 	if record, found := r.records[pod.UID]; found {
 		return record, true
@@ -91,7 +91,7 @@ func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
 	return r.newRecord(pod), false
 }
 
-// isFailing reports whether a pod has a record, and has not recovered.
+// isFailing reports whether a pod has a record and has not recovered.
 func (r *State) isFailing(pod *corev1.Pod) bool {
 	record, found := r.records[pod.UID]
 	return found && !record.Recovered
@@ -107,7 +107,7 @@ func (r *State) newRecord(pod *corev1.Pod) v1.FailingPod {
 	return v1.FailingPod{Name: pod.Name, UID: pod.UID, Since: *WholeSecond(r.Now)}
 }
 
-// failing is how many pods have failed and not recovered, whether they are still there or not.
+// failing returns how many pods have failed and not recovered, including deleted pods.
 func (r *State) failing() (count int) {
 	for _, judged := range r.judged {
 		if !judged.Recovered {
@@ -117,8 +117,8 @@ func (r *State) failing() (count int) {
 	return count
 }
 
-// judgements are the judgements that the status keeps, pods that have been failing for longest first. They are kept also where onFailure
-// is Continue: the user may change that at any time.
+// judgements returns the judgements that the status keeps, pods that have been failing longest first. They are kept even if onFailure is Continue,
+// because the user may change that at any time.
 func (r *State) judgements() []Judgement {
 	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b Judgement) int {
 		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name),
@@ -127,7 +127,7 @@ func (r *State) judgements() []Judgement {
 	return judged[:min(len(judged), maxFailingPods)]
 }
 
-// failingRecords are the judgements as the status has them.
+// failingRecords returns the judgements in the form that the status has.
 func (r *State) failingRecords() []v1.FailingPod {
 	var records []v1.FailingPod
 	for _, judged := range r.judgements() {
@@ -136,7 +136,7 @@ func (r *State) failingRecords() []v1.FailingPod {
 	return records
 }
 
-// WholeSecond is the time as the API server stores it, in whole seconds, rounded up.
+// WholeSecond returns the time in whole seconds, as the API server stores it, rounded up.
 func WholeSecond(t time.Time) *metav1.Time {
 	return &metav1.Time{Time: t.Add(time.Second - 1).Truncate(time.Second)}
 }

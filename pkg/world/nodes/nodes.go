@@ -10,16 +10,16 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
-// Nodes are all nodes of a cluster, with the pods that run on them.
+// Nodes has all nodes of a cluster, with the pods that run on them.
 type Nodes struct {
 	Now time.Time
-	// Calm tells that nothing fails any more, and that nobody edits anything.
+	// Calm is set once nothing fails any more, and users edit nothing.
 	Calm bool
-	// OldKubelets do not write the observedGeneration of pods.
+	// OldKubelets is set if the kubelets do not write the observedGeneration of pods.
 	OldKubelets bool
-	// Tell, if not nil, gets a line for each step.
+	// Tell, if not nil, receives a line for each step.
 	Tell func(format string, args ...any)
-	// Failed is called for each pod that fails by itself, Observed for each pod whose kubelet has seen an update.
+	// Failed is called for each pod that fails on its own, Observed for each pod whose kubelet has seen an update.
 	Failed, Observed func(*corev1.Pod)
 
 	dice   dice.Dice
@@ -27,7 +27,7 @@ type Nodes struct {
 	states map[types.UID]*State
 	// brokenImages are images that were good before.
 	brokenImages map[string]bool
-	// clockSkews has how far the clock of each node is ahead. lost are nodes whose kubelets are cut off.
+	// clockSkews has how far the clock of each node is ahead. lost has the nodes whose kubelets are disconnected.
 	clockSkews map[string]time.Duration
 	lost       map[string]bool
 }
@@ -39,7 +39,7 @@ func New(d dice.Dice, now time.Time, oldKubelets bool) *Nodes {
 		clockSkews: map[string]time.Duration{}, lost: map[string]bool{},
 	}
 	for node := 'a'; node <= 'e'; node++ {
-		n.clockSkews["node-"+string(node)] = dice.Pick(d, 0, 0, 0, 120*time.Second, 15*time.Second, -15*time.Second, -120*time.Second)
+		n.clockSkews["node-"+string(node)] = dice.Pick(d, 0, 0, 0, 15*time.Minute, 15*time.Second, -15*time.Second, -15*time.Minute)
 	}
 	return n
 }
@@ -50,20 +50,22 @@ func (n *Nodes) logf(format string, args ...any) {
 	}
 }
 
-// fails tells, at random, whether something fails. Nothing fails in calm.
+// fails decides at random whether something fails. Nothing fails in calm.
 func (n *Nodes) fails(p float64) bool { return !n.Calm && n.dice.Chance(p) }
 
-// State is the state of a pod that the API server does not show.
+// State is the part of a pod's state that the API server does not show.
 type State struct {
-	// Observed is the generation of the pod that its kubelet has seen, Applied the one that the kubelet has carried out.
+	// Observed is the generation of the pod that its kubelet has seen, Applied the generation that the kubelet has carried out.
 	Observed, Applied int64
-	// IsSilent tells that the kubelet has seen a resize, and has written neither a condition nor the new resources yet.
+	// IsSilent is set if the kubelet has seen a resize, and has written neither a condition nor the new resources yet.
 	IsSilent bool
-	// ReadySince is since when the controller has seen the pod ready; zero once the pod is not ready.
+	// ReadySince is since when the controller has seen the pod ready. It is zero once the pod is not ready.
 	ReadySince time.Time
-	// UnreadySince is when the API server got to know that the pod is not ready any more; zero while it is ready.
+	// UnreadySince is when the API server learned that the pod is not ready any more. It is zero while the pod is ready.
 	UnreadySince time.Time
-	// starts is what each container was last started with.
+	// readyAt is when the pod last became ready, and written is when the API server last received its status from the node.
+	readyAt, written time.Time
+	// starts has what each container was last started with.
 	starts map[string]containerStart
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
@@ -86,12 +88,15 @@ type containerStart struct {
 	resources corev1.ResourceRequirements
 }
 
-// kubeletTime is the time as the pod's kubelet writes it.
+// kubeletTime returns the time as the pod's kubelet writes it.
 func (n *Nodes) kubeletTime(p *corev1.Pod) metav1.Time {
 	return metav1.NewTime(n.Now.Add(n.clockSkews[p.Spec.NodeName]).Truncate(time.Second))
 }
 
-// SetReady makes the pod ready, or not ready.
+// serverTime returns the time as the API server and the scheduler write it.
+func (n *Nodes) serverTime() metav1.Time { return metav1.NewTime(n.Now.Truncate(time.Second)) }
+
+// SetReady marks the pod as ready or not ready.
 func (n *Nodes) SetReady(p *corev1.Pod, ready bool) {
 	status := corev1.ConditionFalse
 	if ready {
@@ -100,11 +105,14 @@ func (n *Nodes) SetReady(p *corev1.Pod, ready bool) {
 	n.writeReady(p, corev1.PodCondition{Type: corev1.PodReady, Status: status, LastTransitionTime: n.kubeletTime(p)})
 }
 
-// writeReady sets the condition Ready, as the kubelet or the node controller wants it.
+// writeReady sets the condition Ready for the kubelet or the node controller.
 func (n *Nodes) writeReady(p *corev1.Pod, ready corev1.PodCondition) {
 	state := n.states[p.UID]
 	if ready.Status == corev1.ConditionTrue {
 		state.UnreadySince = time.Time{}
+		if !IsReady(p) {
+			state.readyAt = n.serverTime().Time
+		}
 	} else {
 		state.ReadySince = time.Time{}
 		if IsReady(p) {
@@ -115,16 +123,33 @@ func (n *Nodes) writeReady(p *corev1.Pod, ready corev1.PodCondition) {
 	n.noteWrite(p)
 }
 
-// noteWrite notes when the pod's status was written, as the API server does.
+// noteWrite records when the pod's status was written, as the API server does.
 func (n *Nodes) noteWrite(p *corev1.Pod) {
-	now := metav1.NewTime(n.Now.Truncate(time.Second))
+	now := n.serverTime()
+	n.states[p.UID].written = now.Time
 	p.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &now,
 		FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{}}}}`),
 	}}
 }
 
-// Next is the next step of the kubelet or the scheduler for a pod that is not terminating; nil if there is none.
+// ReadyAt returns when a pod became ready. If the clock of its node is ahead, it is only known that this was before the node's last report.
+func (n *Nodes) ReadyAt(p *corev1.Pod) time.Time {
+	state := n.states[p.UID]
+	if ahead := n.clockSkews[p.Spec.NodeName]; ahead > 0 {
+		return earlier(state.readyAt.Add(ahead), state.written)
+	}
+	return state.readyAt
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Next returns the next step of the kubelet or the scheduler for a pod that is not terminating, or nil if there is none.
 func (n *Nodes) Next(p *corev1.Pod) func() {
 	step := n.next(p)
 	if step == nil {
@@ -161,7 +186,7 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 	return nil
 }
 
-// shouldBeReady tells whether all readiness gates are open, and all long-running containers run and do not crash at once.
+// shouldBeReady reports whether all readiness gates are open, and all long-running containers run and do not crash at once.
 func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
 	for _, gate := range p.Spec.ReadinessGates {
 		if found := Condition(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {
@@ -177,7 +202,7 @@ func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodRunning
 }
 
-// nodeFor is the node that the scheduler chooses for a pod.
+// nodeFor returns the node that the scheduler chooses for a pod.
 func (n *Nodes) nodeFor(p *corev1.Pod) string {
 	if n.course != nil {
 		return n.course.NodeFor(p)
@@ -202,6 +227,7 @@ func (n *Nodes) schedule(p *corev1.Pod) {
 	}
 	start := n.kubeletTime(p)
 	p.Status.StartTime = &start
+	SetCondition(p, corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: n.serverTime()})
 	p.Status.InitContainerStatuses, p.Status.ContainerStatuses = waitingStatuses(p.Spec.InitContainers, p), waitingStatuses(p.Spec.Containers, p)
 	if n.fails(0.1) {
 		n.logf("  %s: its images take until %v", p.Name, n.Delay(p).Format(time.TimeOnly))
