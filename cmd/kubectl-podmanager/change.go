@@ -33,13 +33,13 @@ func (o *writeOptions) addSelector(command *cobra.Command) {
 	command.Flags().StringVarP(&o.selector, "selector", "l", "", "Label selector of the PodManagers, such as app=web")
 }
 
-// writers are the verbs that write, but for undo.
+// writers returns the verbs that write, except undo.
 func (p *plugin) writers() []*cobra.Command {
 	return []*cobra.Command{
 		p.writer("restart", "Replace all pods, within the rollout's budget", change.Restart),
 		p.writer("pause", "Freeze rollouts; scaling and healing go on", change.Pause),
 		p.writer("resume", "Let a paused rollout go on", change.Resume),
-		p.writer("retry", "Try a revision again that was rolled back", change.Retry),
+		p.writer("retry", "Try a revision again that was rolled back or has halted", change.Retry),
 		p.promote(), p.set(), p.scale(),
 	}
 }
@@ -118,7 +118,7 @@ func (p *plugin) set() *cobra.Command {
 	return set
 }
 
-// selected are the PodManagers that a verb is to change.
+// selected returns the PodManagers that a verb changes.
 func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*cluster.Cluster, []*v1.PodManager, error) {
 	names, err := cluster.ParseNames(args)
 	switch {
@@ -142,7 +142,7 @@ func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*
 	return c, managers, err
 }
 
-// write does a verb to all that are selected. An error with one does not keep it from the others.
+// write applies a verb to all selected PodManagers. An error on one does not stop the others.
 func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb cluster.Verb) error {
 	c, managers, err := p.selected(ctx, o, args)
 	if err != nil {
@@ -181,7 +181,7 @@ func because(verb cluster.Verb, cause string) cluster.Verb {
 	}
 }
 
-// tried is what kubectl says after a dry run.
+// tried returns the suffix that kubectl prints after a dry run.
 func tried(dryRun string) string {
 	switch dryRun {
 	case cluster.DryRunClient:

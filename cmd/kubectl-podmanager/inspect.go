@@ -27,7 +27,7 @@ func (p *plugin) why() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why NAME",
 		Short: "Say why it is as it is, with the evidence and the next command",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
 			if err != nil {
@@ -48,7 +48,7 @@ func (p *plugin) history() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "history NAME",
 		Short: "Show the revisions, and which is current, new or failed",
-		Args:  cobra.ExactArgs(1),
+		Args:  oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, s, err := p.readOne(cmd.Context(), args[0])
 			if err == nil {
@@ -66,7 +66,7 @@ func (p *plugin) history() *cobra.Command {
 	return command
 }
 
-// needsRevisions is for verbs that are of no use without them.
+// needsRevisions returns an error if the user may not read revisions, for verbs that cannot work without them.
 func needsRevisions(s snapshot.Snapshot) error {
 	if s.Reads("controllerrevisions") {
 		return nil
@@ -74,7 +74,7 @@ func needsRevisions(s snapshot.Snapshot) error {
 	return fmt.Errorf("you may not list controllerrevisions in namespace %s, where the revisions are; the role view includes that", s.Manager.Namespace)
 }
 
-// storedOf is what -o prints of a history, the newest first.
+// storedOf returns the stored revisions, newest first, for -o.
 func storedOf(s snapshot.Snapshot) (*appsv1.ControllerRevisionList, []string) {
 	list := &appsv1.ControllerRevisionList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}, Items: []appsv1.ControllerRevision{},
@@ -149,7 +149,7 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 	return revisions.Diff(s.Manager, from.Template, to.Template, from.Title(), to.Title()), nil
 }
 
-// templateIn is the template that the PodManager in a file asks for, completed by the API server if the user may ask it.
+// templateIn returns the template of the PodManager in a file, with the API server's defaults if the user may request them.
 func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
 	data, err := p.readFile(file)
 	if err != nil {

@@ -16,7 +16,7 @@ func TestCommandOf(t *testing.T) {
 	}
 }
 
-// What is wrong is said before anything is sent: there is no cluster here.
+// Invalid arguments are reported before any request is sent: there is no cluster here.
 func TestWithoutACluster(t *testing.T) {
 	tests := map[string]struct {
 		args     string
@@ -29,9 +29,10 @@ func TestWithoutACluster(t *testing.T) {
 		"version":                  {"version", 0, "kubectl pm ", ""},
 		"completion":               {"completion kubectl", 0, `exec kubectl pm __complete "$@"`, ""},
 		"an unknown verb":          {"frobnicate", 1, "", `unknown command "frobnicate"`},
+		"a misspelled verb":        {"satus", 1, "", `unknown command "satus" for "kubectl pm"; did you mean status?`},
 		"an unknown flag":          {"get --frobnicate", 1, "", "See 'kubectl pm get --help'"},
 		"one flag too short":       {"get -x", 1, "", "unknown shorthand flag"},
-		"a name is missing":        {"status", 1, "", "accepts 1 arg(s), received 0"},
+		"a name is missing":        {"status", 1, "", "the name of a PodManager is missing: kubectl pm status NAME"},
 		"names and a selector":     {"get web -l a=b", 1, "", "give names or -l, not both"},
 		"a name in all namespaces": {"get web -A", 1, "", "leave out -A"},
 		"-w and -o":                {"get -w -o yaml", 1, "", "leave out -o"},
@@ -67,7 +68,7 @@ func TestWithoutACluster(t *testing.T) {
 	}
 }
 
-// Each verb has a line of help and a place in the list.
+// Each verb has a line of help and belongs to a group.
 func TestEveryVerbIsDescribed(t *testing.T) {
 	p := &plugin{out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, command: "kubectl pm"}
 	for _, command := range p.root().Commands() {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,14 +18,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// plugin is what all verbs share.
+// plugin holds what all verbs share.
 type plugin struct {
 	in          io.Reader
 	out, errOut io.Writer
-	// terminal is out before run has wrapped it in a text.Cleaner. Only what cleans each text itself may write there: get -w moves the cursor.
+	// terminal is out before run wraps it in a text.Cleaner. Code that writes to it must clean its own text: get -w needs it to move the cursor.
 	terminal io.Writer
 	getenv   func(string) string
-	// command is how the user calls the plugin.
+	// command is how the user invokes the plugin.
 	command string
 
 	connection *cluster.Flags
@@ -34,7 +36,7 @@ const long = `Follow, explain, undo and control the rollouts of PodManagers.
 
 All of kubectl's flags for the connection work (kubectl options lists them). Names are web or pm/web.`
 
-// shown are the flags for the connection that every help shows; the others are in kubectl options.
+// shown lists the connection flags that every help text shows. kubectl options lists the others.
 var shown = []string{"kubeconfig", "context", "namespace"}
 
 func (p *plugin) root() *cobra.Command {
@@ -47,7 +49,9 @@ func (p *plugin) root() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Args:              cobra.NoArgs,
+		Args:              unknownCommand,
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.SetIn(p.in)
 	root.SetOut(p.out)
@@ -71,17 +75,41 @@ func (p *plugin) root() *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
-	group("read", p.get(), p.status(), p.why(), p.history(), p.diff(), p.simulate())
+	group("read", p.get(), p.status(), p.why(), p.logs(), p.history(), p.diff(), p.simulate())
 	group("write", append(p.writers(), p.undo())...)
-	group("other", p.check(), p.convert(), p.migrate(), p.version(), p.completion())
+	group("other", p.exec(), p.portForward(), p.check(), p.convert(), p.migrate(), p.version(), p.completion())
 	return root
+}
+
+// unknownCommand refuses a verb that does not exist, and suggests verbs with a similar name.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	why := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		why += "; did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return errors.New(why)
+}
+
+// oneName refuses more or fewer arguments than the name of one PodManager.
+func oneName(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return fmt.Errorf("the name of a PodManager is missing: %s NAME", cmd.CommandPath())
+	default:
+		return fmt.Errorf("%s takes the name of one PodManager, and there are %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+	}
 }
 
 func (p *plugin) connect() (*cluster.Cluster, error) {
 	return p.connection.Connect(userAgent(), p.command)
 }
 
-// style is that of the terminal, if it is one.
+// style returns the colours and the width of the output. The width is 0 if the output is not a terminal.
 func (p *plugin) style() (text.Style, error) {
 	isTerminal := text.IsTerminal(p.terminal)
 	coloured, err := text.UsesColour(p.colour, p.getenv, isTerminal)
@@ -89,7 +117,7 @@ func (p *plugin) style() (text.Style, error) {
 	return text.Style{Coloured: coloured, Width: columns}, err
 }
 
-// readOne reads the one PodManager that the first argument names.
+// readOne reads the PodManager that the argument names.
 func (p *plugin) readOne(ctx context.Context, argument string) (*cluster.Cluster, snapshot.Snapshot, error) {
 	name, err := cluster.Name(argument)
 	if err != nil {
@@ -106,7 +134,7 @@ func (p *plugin) readOne(ctx context.Context, argument string) (*cluster.Cluster
 	return c, all[0], nil
 }
 
-// show prints what a verb has found: for programs if -o is given, else as lines for people.
+// show prints the result of a verb: as a value if -o is given, otherwise as lines of text.
 func (p *plugin) show(format output.Format, value any, lines func(text.Style) []string, names ...string) error {
 	if format != "" {
 		return format.Print(p.out, value, names...)
@@ -130,7 +158,7 @@ func addOutput(command *cobra.Command, format *output.Format) {
 	}
 }
 
-// withTimeout limits how long a verb waits; 0 is for ever.
+// withTimeout limits how long a verb waits. With 0 it waits forever.
 func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return context.WithCancel(ctx)
@@ -138,7 +166,7 @@ func withTimeout(ctx context.Context, limit time.Duration) (context.Context, con
 	return context.WithTimeout(ctx, limit)
 }
 
-// readFile reads a file that -f names; - is the standard input.
+// readFile reads the file that -f names. - is the standard input.
 func (p *plugin) readFile(name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(p.in)

@@ -31,10 +31,10 @@ func (p *plugin) status() *cobra.Command {
 
     0  done: every pod is updated and available, and the new revision has proven itself (failurePolicy.bakeSeconds)
     1  an error, or the PodManager is deleted
-    3  failed: it was rolled back, or it is stalled until somebody acts
+    3  failed: it was rolled back, or it is stalled until a user acts
     4  held: it is paused, its partition is reached, or it waits for pods to be deleted (OnDelete); 0 with --held-ok
   124  the time of --timeout is over`,
-		Args: cobra.ExactArgs(1),
+		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runStatus(cmd.Context(), o, args[0])
 		},
@@ -63,7 +63,7 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 		return interruptedOr(ctx, err)
 	}
 	lines := p.out
-	if o.format != "" { // the lines would be in the way of a program
+	if o.format != "" { // the lines would mix with the object
 		lines = p.errOut
 	}
 	manager, outcome, err := live.Follow(ctx, name, o.untilAvailable, source, lines, p.errOut)
@@ -79,7 +79,7 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 	return p.exitOf(ctx, o, manager, outcome)
 }
 
-// exitOf is the exit code for an outcome, and what to do next.
+// exitOf returns the exit code for an outcome, and a hint on what to do next.
 func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodManager, outcome follow.Outcome) error {
 	switch outcome {
 	case follow.UnderWay:
@@ -99,7 +99,7 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 	return nil
 }
 
-// interruptedOr is the exit code of a context that has ended, if that is why there is an error; else the error.
+// interruptedOr returns err, or the exit code of an interruption if the context has ended.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

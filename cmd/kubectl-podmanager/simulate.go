@@ -28,7 +28,7 @@ type simulateOptions struct {
 	fail, neverReady      []string
 	all                   bool
 	format                output.Format
-	// hasNamespace tells that the user has chosen the namespace.
+	// hasNamespace reports whether the user set the namespace flag.
 	hasNamespace bool
 }
 
@@ -39,7 +39,7 @@ The API server checks and completes the file by a dry run, as kubectl apply woul
 instead: defaults that are missing in the file may then show as changes.
 
 What is assumed:
-  - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and nobody changes anything.
+  - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
   - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
     minReadySeconds later.
   - Containers stop after --pods-stop-after and the sleep of a preStop hook, but within terminationGracePeriodSeconds.
@@ -72,13 +72,13 @@ func (p *plugin) simulate() *cobra.Command {
 	flags.StringArrayVar(&o.neverReady, "never-ready", nil, "Pods of the new revision that never become ready: the same")
 	flags.BoolVar(&o.all, "all", false, "Show all steps of a long table")
 	every := cobra.FixedCompletions([]string{"every"}, cobra.ShellCompDirectiveNoFileComp)
-	_ = command.RegisterFlagCompletionFunc("fail", every) // fails only for a flag that is not there
+	_ = command.RegisterFlagCompletionFunc("fail", every) // fails only for a flag that does not exist
 	_ = command.RegisterFlagCompletionFunc("never-ready", every)
 	addOutput(command, &o.format)
 	return command
 }
 
-// everyNth takes the number of "--fail every 3", written without quotes, out of the arguments.
+// everyNth moves the number of an unquoted "--fail every 3" from the arguments to the flag's value.
 func everyNth(values, args []string) []string {
 	for i, value := range values {
 		if value != "every" || len(args) == 0 {
@@ -92,7 +92,7 @@ func everyNth(values, args []string) []string {
 	return args
 }
 
-// check tells what is wrong with the flags.
+// check returns an error if the flags are invalid.
 func (o simulateOptions) check(args []string) error {
 	switch {
 	case len(args) > 1:
@@ -143,7 +143,7 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 	return p.show(o.format, report, func(style text.Style) []string { return report.Lines(style, o.all) }, cluster.FullName(wanted.Name))
 }
 
-// wantedByFile is what there is, and the PodManager that kubectl apply would make of it.
+// wantedByFile returns the live state, and the PodManager that kubectl apply would produce.
 func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name string) (live snapshot.Snapshot, wanted *v1.PodManager, err error) {
 	data, err := p.readFile(o.file)
 	if err != nil {
@@ -175,7 +175,7 @@ func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name strin
 	return live, wanted, err
 }
 
-// wantedByFlags is what there is, and the PodManager after the changes that the flags ask for.
+// wantedByFlags returns the live state, and the PodManager after the changes that the flags request.
 func (p *plugin) wantedByFlags(ctx context.Context, o simulateOptions, name string) (snapshot.Snapshot, *v1.PodManager, error) {
 	images, err := change.ParseImages(o.images)
 	if err != nil {

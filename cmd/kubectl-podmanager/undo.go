@@ -24,14 +24,14 @@ func (p *plugin) undo() *cobra.Command {
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision it is
 the last good revision or, if that is the present one, the newest other one that has not failed: undo after undo returns to where one was.`,
 		Example: "  " + p.command + " undo web --dry-run\n  " + p.command + " undo web --to-revision 3",
-		Args:    cobra.ExactArgs(1),
+		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runUndo(cmd.Context(), o, args[0], revision)
 		},
 		ValidArgsFunction: p.completeNames(1),
 	}
 	command.Flags().StringVar(&revision, "to-revision", "", "Number, hash or name of the revision, as history shows it")
-	_ = command.RegisterFlagCompletionFunc("to-revision", p.completeRevisionFlag) // fails only for a flag that is not there
+	_ = command.RegisterFlagCompletionFunc("to-revision", p.completeRevisionFlag) // fails only for a flag that does not exist
 	o.add(command)
 	return command
 }
@@ -75,7 +75,7 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 	return err
 }
 
-// showUndo shows what undo changes; on the standard error where a program reads the standard output.
+// showUndo prints what undo changes. With -o it prints to stderr, so that a script can parse stdout.
 func (p *plugin) showUndo(o writeOptions, s snapshot.Snapshot, to snapshot.Revision, what change.Change) error {
 	if what.IsEmpty() {
 		return nil

@@ -18,35 +18,35 @@ import (
 )
 
 const (
-	// allowedFor and refusedFor are how long an answer of the API server counts: that is how long a token works after it was revoked, and
-	// how long a user waits who was just granted the right. Kubernetes' own components ask as often.
+	// allowedFor and refusedFor are how long an answer of the API server is cached. A revoked token works for that long, and a user who was just
+	// granted access waits that long. Components of Kubernetes cache for similar times.
 	allowedFor, refusedFor = 10 * time.Second, 10 * time.Second
-	// overdueFor is how long an allow still counts after that if the limit of renewals is reached, but not if the API server does not answer.
+	// overdueFor is how much longer an allow stays valid if the renewal limit is reached. It does not apply if the API server does not answer.
 	overdueFor = time.Minute
-	// maxVerdicts bounds the memory for answers of each kind.
+	// maxVerdicts limits the number of cached answers of each kind.
 	maxVerdicts = 1000
-	// reviewTimeout is how long the API server may take: less than a scrape may.
+	// reviewTimeout limits the review by the API server. It is shorter than the usual scrape timeout.
 	reviewTimeout = 5 * time.Second
-	// reviewQPS and reviewBurst limit how often the API server is asked, for strangers and for renewals each. A review is two requests.
+	// reviewQPS and reviewBurst limit reviews by the API server, separately for unknown tokens and for renewals. A review is up to two requests.
 	reviewQPS, reviewBurst = 50, 100
 )
 
-// Guard lets requests through whose bearer token belongs to a user who has the right to get the path, as a nonResourceURL of RBAC. The API
-// server tells who that is and what they may do. If it does not answer, no request gets through.
+// Guard lets a request through if its bearer token belongs to a user whom RBAC allows to get the path as a nonResourceURL. The API server
+// authenticates and authorizes the user. If it does not answer, no request gets through.
 type Guard struct {
 	client kubernetes.Interface
-	// strangers limits the reviews of tokens that were not allowed before, renewals those of tokens that were. With a common limit, a
-	// client with random tokens could use it up and keep those who have the right from reading.
+	// strangers limits reviews of tokens that were not allowed before, renewals of tokens that were. With a shared limit, a client with random
+	// tokens could use it up and block authorized users.
 	strangers, renewals flowcontrol.PassiveRateLimiter
 
 	mu sync.Mutex
-	// allowed and refused are the answers so far. They are apart so that strangers cannot make the Guard forget those who have the right.
+	// allowed and refused cache the answers. They are separate so that unknown tokens cannot evict allowed ones.
 	allowed, refused map[question]verdict
-	// silent tells that the last review has failed, and that the log has that.
+	// silent is set if the last review failed and the failure was logged.
 	silent bool
 }
 
-// NewGuard makes a Guard. The client needs no limit of its own.
+// NewGuard creates a Guard. The client needs no rate limit, because the Guard has its own.
 func NewGuard(client kubernetes.Interface) *Guard {
 	return &Guard{
 		client:    client,
@@ -57,7 +57,7 @@ func NewGuard(client kubernetes.Interface) *Guard {
 	}
 }
 
-// question is what the API server is asked. It has only a hash of the token, so that no token is kept.
+// question is a request to review. It holds only a hash of the token, so that no token is kept in memory.
 type question struct {
 	token      [sha256.Size]byte
 	verb, path string
@@ -65,12 +65,12 @@ type question struct {
 
 type verdict struct {
 	code int
-	// text is for the one who asks.
+	// text is the response to the client.
 	text  string
 	until time.Time
 }
 
-// Protect is the handler, for those who may.
+// Protect wraps a handler and refuses unauthorized requests.
 func (g *Guard) Protect(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		verdict := g.judge(r)
@@ -100,8 +100,8 @@ func (g *Guard) judge(r *http.Request) verdict {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil {
-		if !g.silent && r.Context().Err() == nil { // else the one who asked has gone away
-			klog.FromContext(r.Context()).Error(err, "Cannot tell who may read metrics: nobody gets them")
+		if !g.silent && r.Context().Err() == nil { // otherwise the client has disconnected
+			klog.FromContext(r.Context()).Error(err, "Cannot authorize requests for metrics, and refuses them all")
 			g.silent = true
 		}
 		return verdict{code: http.StatusServiceUnavailable, text: "the API server does not tell whether you may"}
@@ -111,7 +111,7 @@ func (g *Guard) judge(r *http.Request) verdict {
 	return answer
 }
 
-// recall returns the verdict that counts without a review; false if the API server is to be asked.
+// recall returns a verdict that needs no review. It returns false if the API server must be asked.
 func (g *Guard) recall(asked question) (verdict, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,7 +131,7 @@ func (g *Guard) recall(asked question) (verdict, bool) {
 	return verdict{code: http.StatusTooManyRequests, text: "too many tokens to check: try again in a few seconds"}, true
 }
 
-// keep keeps an answer. If there are too many of its kind, it replaces the oldest.
+// keep caches an answer. If there are too many of its kind, it evicts the oldest.
 func (g *Guard) keep(asked question, answer verdict) {
 	kept, other := g.refused, g.allowed
 	if answer.code == http.StatusOK {
@@ -151,7 +151,7 @@ func (g *Guard) keep(asked question, answer verdict) {
 	delete(kept, oldest)
 }
 
-// review asks the API server whose token it is, and what they may do.
+// review asks the API server to authenticate the token and to authorize its user.
 func (g *Guard) review(ctx context.Context, token string, asked question) (verdict, error) {
 	refusal := verdict{code: http.StatusUnauthorized, text: "the token is not valid", until: time.Now().Add(refusedFor)}
 	who, err := g.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{

@@ -18,7 +18,7 @@ const podRightsPolicy, revisionPolicy, crdPolicy = "podmanager-pod-rights", "pod
 // request is a call of kubectl, with its input.
 type request struct{ what, input, arguments string }
 
-// podChanges are all the ways to create a PodManager, or to change the pod that it makes. web has an image, long has a template.
+// podChanges are all the ways to create a PodManager, or to change the pods that it creates. web has an image, long has a template.
 var podChanges = []request{
 	{"create", harness.Manifest("new-1", "", "{image: a}"), "create -f -"},
 	{"a dry run", harness.Manifest("new-2", "", "{image: a}"), "create --dry-run=server -f -"},
@@ -37,7 +37,7 @@ var podChanges = []request{
 	{"the short form", harness.Manifest("long", "", "{image: a}"), "replace -f -"},
 }
 
-// otherChanges leave the pod as it is. They are made one after the other.
+// otherChanges do not change the pods' template. They are made one after the other.
 var otherChanges = []request{
 	{"scale", "", "scale pm/web --replicas=0"},
 	{"scale up", "", "scale pm/web --replicas=2"},
@@ -58,8 +58,8 @@ var otherChanges = []request{
 
 const longTemplate = "restartAt: 2026-02-03T04:05:06Z, template: {metadata: {labels: {app: long}}, spec: {containers: [{name: a, image: a}]}}"
 
-// Who may write PodManagers, but not create pods, can do everything but create a PodManager or change its pod; who may create pods, too,
-// can do everything.
+// A user who may write PodManagers, but not create pods, can do everything except create a PodManager or change its template. A user who may also
+// create pods can do everything.
 func TestPodRights(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'nginx:1'}")
@@ -95,7 +95,7 @@ func TestPodRights(t *testing.T) {
 	}
 }
 
-// A right to pods counts in its namespace only, and the built-in role edit has it. The sentence is all that a user gets to read.
+// A permission for pods only counts in its namespace, and the built-in role edit includes it. The message is all that a user gets to read.
 func TestPodRightsOfNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)
@@ -116,13 +116,13 @@ func TestPodRightsOfNamespace(t *testing.T) {
 	want := `Error from server (Forbidden): error when creating "STDIN": podmanagers.apps.mycompany.com "web" is forbidden: ` +
 		`ValidatingAdmissionPolicy 'podmanager-pod-rights' with binding 'podmanager-pod-rights' denied request: ` +
 		`user "paul" may not create pods in namespace "` + other.Name + `", and a PodManager would do it for them: ` +
-		`ask for a role with create on pods there, such as edit, or let somebody apply this who has one`
+		`ask for a role with create on pods there, such as edit, or have it applied by a user who has one`
 	if err == nil || strings.TrimSpace(out) != want {
 		t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)
 	}
 }
 
-// The API server finds no fault with the types in the policies; it would find a field that does not exist.
+// The API server's type checking finds no problem in the policies. It would find a field that does not exist.
 func TestPolicyTypes(t *testing.T) {
 	s := newSpace(t)
 	s.checksTypes(podRightsPolicy, "")
@@ -133,8 +133,8 @@ func TestPolicyTypes(t *testing.T) {
 	s.checksTypes(crdPolicy, "undefined field 'notes'", ".?annotations", ".?notes")
 }
 
-// checksTypes makes a copy of a policy with other texts, given as pairs of old and new, and checks what the API server thinks of it. No
-// binding makes the copy effective.
+// checksTypes copies a policy with some texts replaced, given as pairs of old and new, and checks the API server's type warnings. The copy has no
+// binding, so it has no effect.
 func (s *space) checksTypes(name, want string, change ...string) {
 	s.T.Helper()
 	var policy map[string]any
@@ -161,7 +161,7 @@ func (s *space) checksTypes(name, want string, change ...string) {
 	})
 }
 
-// grant gives a user rights in the namespace, for ours and for pods.
+// grant grants a user verbs on our resources or on others, such as pods, in the namespace.
 func (s *space) grant(user, verbs string, resources ...string) {
 	s.T.Helper()
 	for i, resource := range resources {
@@ -177,8 +177,8 @@ func (s *space) grant(user, verbs string, resources ...string) {
 	s.Kubectl("create", "rolebinding", role, "--role="+role, "--user="+user)
 }
 
-// as makes a request as a user. No argument has a space in it. kubectl replace reads the object before it writes it: if the controller
-// writes the status in between, as tries again.
+// as makes a request as a user. No argument may contain a space. kubectl replace reads the object before it writes it. If the controller writes the
+// status in between, as tries again.
 func (s *space) as(user string, what request) (out string, err error) {
 	for range 10 {
 		out, err = s.TryKubectl(what.input, append(strings.Fields(what.arguments), "--as", user)...)
@@ -189,8 +189,7 @@ func (s *space) as(user string, what request) (out string, err error) {
 	return out, err
 }
 
-// awaitPodRights waits until a user has the right to create PodManagers, and is refused by the policy, which takes some seconds to be in
-// force.
+// awaitPodRights waits until a user has the permission to create PodManagers and the policy refuses it, which takes some seconds.
 func (s *space) awaitPodRights(user string) {
 	s.T.Helper()
 	s.Await("the policy to be in force", func() (any, bool) {
@@ -201,5 +200,5 @@ func (s *space) awaitPodRights(user string) {
 
 func refusal(user, namespace string) string {
 	return fmt.Sprintf(`user %q may not create pods in namespace %q, and a PodManager would do it for them: `+
-		`ask for a role with create on pods there, such as edit, or let somebody apply this who has one`, user, namespace)
+		`ask for a role with create on pods there, such as edit, or have it applied by a user who has one`, user, namespace)
 }

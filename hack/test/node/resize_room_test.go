@@ -15,10 +15,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// inPlaceIfPossible are limits that allow other pods, where the same one will not do.
+// inPlaceIfPossible are limits that allow a pod to be replaced if it cannot be updated in place.
 const inPlaceIfPossible = "podUpdatePolicy: InPlaceIfPossible, maxSurge: 0, maxUnavailable: 1"
 
-// allocatable is what pods can have of the real node: CPU in millicores, memory in MiB.
+// allocatable returns the allocatable resources of the real node: CPU in millicores, memory in MiB.
 func (s *space) allocatable() size {
 	s.T.Helper()
 	node, err := shared.kube.CoreV1().Nodes().Get(s.T.Context(), realNode, metav1.GetOptions{})
@@ -28,7 +28,7 @@ func (s *space) allocatable() size {
 	return size{int(node.Status.Allocatable.Cpu().MilliValue()), int(node.Status.Allocatable.Memory().Value() >> 20)}
 }
 
-// awaitTold waits until a condition has the reason, and its message all the words.
+// awaitTold waits until a condition has the reason, and its message has all the words.
 func (s *space) awaitTold(kind, reason string, words ...string) {
 	s.T.Helper()
 	var found *metav1.Condition
@@ -44,7 +44,7 @@ func (s *space) awaitTold(kind, reason string, words ...string) {
 	s.T.Logf("%s: %s: %s", kind, reason, found.Message)
 }
 
-// serving checks that so many pods count as available, and that this is enough.
+// serving checks that this many pods count as available, and that this is enough.
 func (s *space) serving(count int32) {
 	s.T.Helper()
 	manager := s.manager()
@@ -54,8 +54,8 @@ func (s *space) serving(count int32) {
 	}
 }
 
-// More CPU than the node has: where pods may not be replaced, they go on with what they have. Kubernetes 1.36 has an API server that
-// refuses such a resize itself, before a kubelet could call it infeasible.
+// More CPU than the node has: if pods may not be replaced, they keep what they have. In Kubernetes 1.36 the API server refuses such a resize
+// itself, before a kubelet could report it as infeasible.
 func TestResizeBeyondNode(t *testing.T) {
 	s := newSpace(t)
 	from, to := size{100, 64}, size{150, 64}
@@ -76,7 +76,7 @@ func TestResizeBeyondNode(t *testing.T) {
 	s.has(to)
 }
 
-// Where pods may be replaced, one is; no node has room for the new one, and the others serve on.
+// If pods may be replaced, one is. No node has room for the new one, and the others keep serving.
 func TestReplacedBeyondNode(t *testing.T) {
 	s := newSpace(t)
 	from, to := size{100, 64}, size{150, 64}
@@ -97,11 +97,11 @@ func TestReplacedBeyondNode(t *testing.T) {
 	s.has(to)
 }
 
-// A resize that the node has no room for yet is deferred: the pod serves on, and no other pod is touched, until there is room.
-// Another pod takes memory and not CPU: the tests beside this one need little memory, and would have to wait for CPU.
+// A resize that the node has no room for yet is deferred. The pod keeps serving, and no other pod is touched until there is room. Another pod takes
+// memory rather than CPU, because the concurrent tests need little memory, but would have to wait for CPU.
 func TestResizeDeferred(t *testing.T) {
 	s := newSpace(t)
-	big := newSpaceAlone(t) // beside others, as this test
+	big := newSpaceAlone(t) // in parallel with others, like this test
 	all := s.allocatable().memory
 	from, to := size{50, 64}, size{50, all * 3 / 10}
 	take := web("1", fmt.Sprintf(", resources: {requests: {memory: %dMi}}", all*8/10))
@@ -116,14 +116,18 @@ func TestResizeDeferred(t *testing.T) {
 	s.serving(2)
 	s.stayed(before, s.pods(), 0)
 	s.has(from)
+	if manager := s.manager(); manager.Status.CurrentRevision == manager.Status.UpdateRevision {
+		t.Errorf("a revision that waits for room is good: %s", harness.Brief(manager))
+	}
 	big.apply(spec(0, inPlace, "", take))
 	t.Logf("with room, 2 pods took %v", s.awaitReady(2))
 	s.stayed(before, s.pods(), 0)
 	s.has(to)
+	s.awaitBaked()
 	w.alwaysReady(before)
 }
 
-// alwaysReady checks that the pods never were not ready.
+// alwaysReady checks that the pods were ready at all times.
 func (w *witness) alwaysReady(pods []corev1.Pod) {
 	w.s.T.Helper()
 	w.lock.Lock()
@@ -144,8 +148,8 @@ func (w *witness) alwaysReady(pods []corev1.Pod) {
 	}
 }
 
-// Less memory than a container uses: the kubelet keeps trying, and the pod keeps its limit and serves. It gets the new limit once it
-// uses less, or keeps the old one for good if the spec returns to that.
+// Less memory than a container uses: the kubelet keeps trying, and the pod keeps its limit and serves. It gets the new limit once it uses less, or
+// keeps the old one if the spec is reverted.
 func TestMemoryBelowUse(t *testing.T) {
 	t.Parallel()
 	from, less := size{100, 128}, size{100, 48}

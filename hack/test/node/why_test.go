@@ -3,6 +3,7 @@
 package node
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// kubectl podmanager why shows the exit code and the last words of a container that crashes.
+// kubectl podmanager why shows the exit code and the last log lines of a crashing container.
 func TestWhyShowsTheLog(t *testing.T) {
 	s := newSpace(t)
 	plugin := filepath.Join(shared.cluster.Programs, "kubectl-podmanager")
@@ -35,4 +36,28 @@ func TestWhyShowsTheLog(t *testing.T) {
 		}
 		return nil, true
 	})
+}
+
+// kubectl podmanager logs shows the logs of all pods with their names, and exec runs a command in a pod of the new revision.
+func TestLogsAndExec(t *testing.T) {
+	s := newSpace(t)
+	plugin := filepath.Join(shared.cluster.Programs, "kubectl-podmanager")
+	s.apply(spec(2, replacing, "", web("1", "")))
+	s.awaitReady(2)
+	run := func(arguments ...string) string {
+		command := exec.CommandContext(t.Context(), plugin, append([]string{arguments[0], "web", "--namespace", s.Name}, arguments[1:]...)...)
+		command.Env = append(os.Environ(), "PATH="+shared.cluster.Programs+":"+os.Getenv("PATH")) // kubectl is there
+		out, _ := command.CombinedOutput()
+		return string(out)
+	}
+	out := run("logs", "--revision", "new", "--tail", "-1")
+	for _, want := range []string{"[web-0/web] ", "[web-1/web] "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	// The only program in the image is the server, and it cannot listen twice.
+	if out := run("exec", "--", "/web"); !strings.Contains(out, "kubectl exec web-0") || !strings.Contains(out, "address already in use") {
+		t.Errorf("exec: %s", out)
+	}
 }

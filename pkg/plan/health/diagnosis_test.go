@@ -18,7 +18,7 @@ func TestDiagnose(t *testing.T) {
 			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/5 nodes are\navailable",
 		}}
 	}
-	// What the node controller makes of a ready pod.
+	// cutOff makes a ready pod look as the node controller leaves it when the kubelet stops reporting.
 	cutOff := func(p *corev1.Pod) {
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 		p.Status.ContainerStatuses[0].Ready = true
@@ -53,7 +53,7 @@ func TestDiagnose(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Diagnose(test.pods, Now); got != test.want {
+			if got := Diagnose(test.pods, Now).String(); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -62,7 +62,7 @@ func TestDiagnose(t *testing.T) {
 
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
-	if got := Diagnose([]*corev1.Pod{long}, Now); len([]rune(got)) > 300 {
+	if got := Diagnose([]*corev1.Pod{long}, Now).String(); len([]rune(got)) > 300 {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }

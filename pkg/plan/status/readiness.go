@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// readiness is the condition Ready: it names the first difference between the pods and the spec.
+// readiness returns the condition Ready, which names the first difference between the pods and the spec.
 func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	desired := int32(r.Manager.DesiredReplicas())
 	no := func(reason, format string, args ...any) verdict {
@@ -56,8 +56,8 @@ func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	}
 }
 
-// baking is the reason of Ready when all pods are updated and available, and until when the new revision has to prove itself, if there
-// is an old one to return to. The time is absolute, so that the message does not change with every sync.
+// baking returns the reason of Ready when all pods are updated and available. If there is an old revision to return to, the message says until when
+// the new one has to prove itself. The time is absolute, so that the message does not change with every sync.
 func baking(r *rollout.State) (reason, message string) {
 	wait, started := r.UntilProven()
 	if r.Old == nil || !started || wait == 0 {
@@ -67,7 +67,7 @@ func baking(r *rollout.State) (reason, message string) {
 	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.Revisions.Update.Name)
 }
 
-// rolloutReadiness is the condition Ready if the rollout decides it; else false.
+// rolloutReadiness returns the condition Ready if the rollout determines it, or false.
 func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict, bool) {
 	no := func(reason, format string, args ...any) (verdict, bool) {
 		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
@@ -87,25 +87,25 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active, in.rollout.Now) != "":
+	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active, in.rollout.Now).Pod != nil:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
 		return no(v1.ReasonPaused, "paused, %s", updated)
 	case rollout.Frozen == v1.ReasonUpdateOnDelete:
-		// Outdated pods do not keep Ready from being True: they may stay for as long as nobody deletes them.
+		// Outdated pods do not prevent Ready from being True: they may stay until the user deletes them.
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now))
-	case health.DescribeHeldUp(in.active, in.rollout.Now) != "":
+	case health.DescribeHeldUp(in.active, in.rollout.Now).Pod != nil:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
 }
 
-// unstarted is the message of a PodManager that was paused before it had all its pods.
+// unstarted returns the message of a PodManager that was paused before it had all its pods.
 func unstarted(counts v1.PodManagerStatus, desired int) string {
 	if counts.Replicas == 0 {
 		return "paused before the first pod; set paused to false to begin"
@@ -113,23 +113,23 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 	return fmt.Sprintf("paused with %d of %s adopted; set paused to false to create the others", counts.Replicas, pods(desired))
 }
 
-// halted is the message of a halted rollout.
+// halted returns the message of a halted rollout.
 func halted(counts v1.PodManagerStatus, in inputs) string {
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(in.rollout))
 }
 
-// failure describes the failing pods; empty if there are none.
+// failure describes the failing pods. It returns empty if there are none.
 func failure(r *rollout.State) string {
-	if text := health.DescribeFailure(r.FailingPods); text != "" || len(r.GonePods) == 0 {
-		return text
+	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.GonePods) == 0 {
+		return found.String()
 	}
 	return strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ") + " failed, and was deleted before a replacement has shown that it can serve"
 }
 
-// maxGoneNames is how many deleted pods a message names.
+// maxGoneNames is the maximum number of deleted pods that a message names.
 const maxGoneNames = 3
 
-// rolledBack is the message of a rollback. Its cause is known only when the revision fails: later the message of Progressing is kept.
+// rolledBack returns the message of a rollback. Its cause is known only when the revision fails. Later syncs keep the message of Progressing.
 func rolledBack(manager *v1.PodManager, in inputs) string {
 	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
 	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack && in.rollout.Old != nil {
@@ -149,5 +149,5 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 
 // worstPod describes the pod that keeps the rollout from making progress.
 func worstPod(in inputs) string {
-	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now), health.DescribeHeldUp(in.active, in.rollout.Now), "all pods are ready")
+	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now).String(), health.DescribeHeldUp(in.active, in.rollout.Now).String(), "all pods are ready")
 }

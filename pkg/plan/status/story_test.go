@@ -17,12 +17,12 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// failingIn are the pods that have not recovered.
+// failingIn returns the pods that have not recovered.
 func failingIn(status v1.PodManagerStatus) []v1.FailingPod {
 	return slices.DeleteFunc(slices.Clone(status.Rollout.Failing), func(pod v1.FailingPod) bool { return pod.Recovered })
 }
 
-// upAt makes a pod ready at a time, by the clock of its node.
+// upAt makes a pod ready at this time, by the clock of its node.
 func upAt(at time.Time, restarts int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		ReadyFor(Now.Sub(at))(p)
@@ -30,7 +30,7 @@ func upAt(at time.Time, restarts int32) func(*corev1.Pod) {
 	}
 }
 
-// Each failing pod has a grace period of its own.
+// Each failing pod has its own grace period.
 func TestEachPodHasItsOwnGrace(t *testing.T) {
 	s := Tell(t, Next(3, Rollback), Pod(0), Pod(1, V2, Crashing), Pod(2, V2))
 	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[1])
@@ -50,7 +50,7 @@ func TestEachPodHasItsOwnGrace(t *testing.T) {
 	}
 }
 
-// A failure that a pod has recovered from does not count against its next failure.
+// A failure from which a pod has recovered does not count against its next failure.
 func TestRecoveryIsFinal(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2, Crashing))
 	upAt(s.O.Now.Add(5*time.Second), 1)(s.Pods[2])
@@ -72,7 +72,7 @@ func TestRecoveryIsFinal(t *testing.T) {
 	}
 }
 
-// A wrong clock of a node does not make a pod fail.
+// A node with a wrong clock does not make a pod fail.
 func TestClocksOfNodes(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"ahead": 2 * time.Minute, "far ahead": time.Hour, "behind": -2 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -85,6 +85,16 @@ func TestClocksOfNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A canary that serves on a node whose clock is 15 minutes ahead becomes available after minReadySeconds, long before its deadline.
+func TestCanaryBeforeItsTime(t *testing.T) {
+	s := Tell(t, Next(3, Rollback, Partition("2"), func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }), Pod(0), Pod(1), Pod(2, V2, ReadyFor(-15*time.Minute), Written(0)))
+	s.HasNotFailed(s.After(59*time.Second), "it serves")
+	if status := s.After(time.Second); status.AvailableReplicas != 3 {
+		t.Errorf("%d pods are available after minReadySeconds: %s", status.AvailableReplicas, MessageIn(&status, v1.ConditionReady))
+	}
+	s.HasNotFailed(s.After(11*time.Minute), "it is available")
 }
 
 // While a partition holds the rollout, unavailable old pods do not make the new revision fail.
@@ -160,8 +170,8 @@ func TestObstacleIsNoFailure(t *testing.T) {
 	}
 }
 
-// Somebody deletes the current revision after a rollback. The failed revision stays failed. If the controller remembers the current
-// revision, it stores it again; otherwise pods stay as they are.
+// Another client deletes the current revision after a rollback. The failed revision stays failed. If the controller remembers the current revision,
+// it stores it again. Otherwise pods stay as they are.
 func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	m := Next(3, Rollback, FailedNow)
 	s := Tell(t, m, Pods3()...)
@@ -182,7 +192,7 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	}
 }
 
-// A scale-down with maxTerminating waits for a stuck terminating pod. The status names the pod, and updates in place go on.
+// A scale-down with maxTerminating waits for a stuck terminating pod. The status names the pod, and updates in place continue.
 func TestStuckWhilePaced(t *testing.T) {
 	m := Next(2, MaxTerminating("1"), Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
 	s := Tell(t, m, Pod(0), Pod(1), Pod(2), Pod(3, Terminating))
@@ -195,7 +205,7 @@ func TestStuckWhilePaced(t *testing.T) {
 	}
 }
 
-// Pods that never go hold up their replacements: that is told as Stalled, not only as a hint.
+// Pods that never go away delay their replacements. The status reports that as Stalled, not only as a hint.
 func TestStuckIsStalled(t *testing.T) {
 	for name, m := range map[string]*v1.PodManager{
 		"Recreate":            Next(1, Strategy(v1.RecreateStrategy)),
@@ -212,7 +222,7 @@ func TestStuckIsStalled(t *testing.T) {
 	}
 }
 
-// What a rollback returned to is not named any more once it is lost.
+// If the revision that a rollback returned to is lost, the message does not name it any more.
 func TestRolledBackToWhatIsLost(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, FailedNow), Pods3()...)
 	s.After(0)
@@ -236,7 +246,7 @@ func TestNeverReadyAndStalled(t *testing.T) {
 	}
 }
 
-// If failing pods recover after the deadline, the rollout goes on and is not stalled.
+// If failing pods recover after the deadline, the rollout continues and is not stalled.
 func TestRecoveryAfterTheDeadline(t *testing.T) {
 	s := Tell(t, Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing))
 	s.After(time.Second)
@@ -251,7 +261,7 @@ func TestRecoveryAfterTheDeadline(t *testing.T) {
 	}
 }
 
-// When all pods are updated and available, Ready is True and says until when the revision has to prove itself.
+// When all pods are updated and available, Ready is True, and its message says until when the revision has to prove itself.
 func TestBake(t *testing.T) {
 	at := upAt(Now, 0)
 	s := Tell(t, Next(3, Rollback), Pod(0, V2, at), Pod(1, V2, at), Pod(2, V2, at))
@@ -269,7 +279,7 @@ func TestBake(t *testing.T) {
 	}
 }
 
-// An outage that is over is not held against the next pod: the deadline starts anew when no pod is waited for.
+// A past outage does not count against the next pod: the deadline starts over when the rollout waits for no pod.
 func TestDeadlineForgetsWhatIsOver(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Limits("0", "1"), Partition("2")), Pod(0), Pod(1), Pod(2, V2, NotReady))
 	s.HasNotFailed(s.After(9*time.Minute), "it is not over yet")
@@ -283,7 +293,7 @@ func TestDeadlineForgetsWhatIsOver(t *testing.T) {
 	}
 }
 
-// To raise minReadySeconds makes pods unavailable that serve: the deadline starts anew.
+// Raising minReadySeconds makes serving pods unavailable, so the deadline starts over.
 func TestDeadlineAfterAnotherMinReady(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Limits("0", "1")), Pod(0), Pod(1, V2), Pod(2, V2, NotReady))
 	s.After(9 * time.Minute)

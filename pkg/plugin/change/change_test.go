@@ -15,7 +15,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plugin/change"
 )
 
-// opsOf are the steps of a patch without the tests at its beginning.
+// opsOf returns the operations of a patch without the tests at its start.
 func opsOf(t *testing.T, c Change, m *v1.PodManager) string {
 	t.Helper()
 	if c.IsEmpty() {
@@ -52,7 +52,12 @@ func TestVerbs(t *testing.T) {
 			"restarted", ""},
 		"restart while paused": {Restart, Manager(3, Paused), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
 			"restarted (it is paused: resume it, and the pods are replaced)", ""},
-		"retry":                   {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
+		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
+		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
+			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
+				{Type: v1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1.ReasonHalted},
+			}}
+		}), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
 		"retry what did not fail": {Retry, Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "", "no revision of web was rolled back"},
 		"retry too soon":          {Retry, Manager(3), "", "", "has not seen the last change"},
 		"pause":                   {Pause, Manager(3), `[{"op":"add","path":"/spec/paused","value":true}]`, "paused (scaling and healing go on)", ""},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -16,7 +17,7 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 	var c Change
 	at := now.UTC().Truncate(time.Second)
 	if last := manager.Spec.RestartAt; last != nil && !at.After(last.Time) {
-		at = last.UTC().Add(time.Second) // the second restart within a second is one, too
+		at = last.UTC().Add(time.Second) // a second restart within the same second must count as well
 	}
 	c.set(metav1.NewTime(at), "spec", "restartAt")
 	c.Said = "restarted"
@@ -26,18 +27,26 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 	return c, nil
 }
 
-// Retry tries a revision again that was rolled back. The controller does that when the template changes, and a restart is such a change.
+// Retry retries a revision that was rolled back, or whose rollout has halted or missed its deadline. The controller does so when the template
+// changes, and a restart is such a change.
 func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	status := &manager.Status
 	switch {
 	case status.ObservedGeneration != manager.Generation:
 		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; look at kubectl podmanager status %[1]s first", manager.Name)
-	case status.FailedRevision == "" || status.FailedRevision != status.UpdateRevision:
-		return Change{}, fmt.Errorf("no revision of %s was rolled back, so there is none to try again; kubectl podmanager restart %[1]s replaces its pods", manager.Name)
+	case !hasFailed(status):
+		return Change{}, fmt.Errorf("no revision of %s was rolled back or has halted, so there is none to try again; kubectl podmanager restart %[1]s replaces its pods", manager.Name)
 	}
 	c, err := Restart(manager, now)
-	c.Said = "retries " + status.FailedRevision
+	c.Said = "retries " + status.UpdateRevision
 	return c, err
+}
+
+// hasFailed reports whether the rollout of the new revision has ended without success.
+func hasFailed(status *v1.PodManagerStatus) bool {
+	stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled)
+	hasStalled := stalled != nil && stalled.Status == metav1.ConditionTrue && (stalled.Reason == v1.ReasonHalted || stalled.Reason == v1.ReasonDeadline)
+	return hasStalled || status.FailedRevision != "" && status.FailedRevision == status.UpdateRevision
 }
 
 // Pause freezes rollouts.
@@ -50,7 +59,7 @@ func Pause(manager *v1.PodManager, _ time.Time) (Change, error) {
 	return c, nil
 }
 
-// Resume lets rollouts go on.
+// Resume lets rollouts continue.
 func Resume(manager *v1.PodManager, _ time.Time) (Change, error) {
 	if !manager.Spec.Paused {
 		return nothing("is not paused")
@@ -60,7 +69,7 @@ func Resume(manager *v1.PodManager, _ time.Time) (Change, error) {
 	return c, nil
 }
 
-// Promote lowers the partition, so that more pods get the new revision; to 0 for all of them.
+// Promote lowers the partition, so that more pods get the new revision. With partition 0, all pods get it.
 func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, error) {
 	return func(manager *v1.PodManager, _ time.Time) (Change, error) {
 		if strategy := manager.Strategy(); strategy != v1.RollingUpdateStrategy {

@@ -29,11 +29,11 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Judge judges the facts.
+// Judge turns the facts into findings.
 func Judge(f Facts) []Finding {
 	findings := []Finding{judgeCRD(f)}
 	if findings[0].Result == Failure {
-		return findings // nothing else makes sense
+		return findings // without the CRD, no other check makes sense
 	}
 	findings = append(findings, judgeLease(f))
 	if f.ShardCount() > 0 {
@@ -47,7 +47,7 @@ func Judge(f Facts) []Finding {
 	return findings
 }
 
-// Failed tells whether something has to be done.
+// Failed reports whether a finding is a failure, which the user has to act on.
 func Failed(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(finding Finding) bool { return finding.Result == Failure })
 }
@@ -81,7 +81,7 @@ func judgeLease(f Facts) Finding {
 		return finding
 	}
 	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil || *f.Lease.Spec.HolderIdentity == "" {
-		finding.Result, finding.Says = Warning, "nobody holds the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
+		finding.Result, finding.Says = Warning, "no holder of the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
 		finding.Advice = "kubectl get pods -n " + f.Namespace
 		return finding
 	}
@@ -104,7 +104,7 @@ func judgeLease(f Facts) Finding {
 	return finding
 }
 
-// judgeControllers tells whether a controller covers the object, as far as Deployments tell. A controller may run elsewhere.
+// judgeControllers checks whether a controller covers the object, as far as Deployments show. A controller may run elsewhere.
 func judgeControllers(f Facts) Finding {
 	finding := Finding{Check: "Controller", Result: OK}
 	switch {
@@ -136,7 +136,7 @@ func judgeControllers(f Facts) Finding {
 	return finding
 }
 
-// covers is why a controller does not look at a PodManager; empty if it does, or if there is none to look at.
+// covers returns why a controller does not handle a PodManager. It is empty if the controller handles it, or if manager is nil.
 func covers(controller Controller, manager *v1.PodManager) string {
 	if manager == nil {
 		return ""
@@ -154,7 +154,7 @@ func covers(controller Controller, manager *v1.PodManager) string {
 	return ""
 }
 
-// valuesOf are the values of a flag: -name=value, -name value, and the same with two dashes.
+// valuesOf returns the values of a flag: -name=value, -name value, and the same with two dashes.
 func valuesOf(args []string, name string) []string {
 	var values []string
 	for i, arg := range args {
@@ -167,7 +167,7 @@ func valuesOf(args []string, name string) []string {
 		}
 		values = append(values, strings.Split(value, ",")...)
 	}
-	if name == "selector" { // commas are a part of it
+	if name == "selector" { // a selector may contain commas
 		return []string{strings.Join(values, ",")}[:min(1, len(values))]
 	}
 	return values
@@ -226,7 +226,7 @@ func judgeResize(f Facts) Finding {
 	return finding
 }
 
-// Lines are the findings for people.
+// Lines formats the findings.
 func Lines(findings []Finding, style text.Style) []string {
 	colours := map[string]text.Colour{OK: text.Good, Warning: text.Notable, Failure: text.Bad, Unknown: text.Notable}
 	table := text.Table{Columns: []text.Column{{Title: "CHECK"}, {Title: "RESULT"}, {Title: "WHAT"}}}

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
-// facts are those of a cluster in which all is well.
+// facts returns the facts of a healthy cluster.
 func facts(changes ...func(*Facts)) Facts {
 	f := Facts{
 		Server: "https://server", ServerVersion: "v1.36.3", Resources: []string{"podmanagers", "podmanagers/status", "podmanagers/scale"},
@@ -43,7 +43,7 @@ func lease(ago time.Duration) *coordinationv1.Lease {
 	}}
 }
 
-// shared makes replicas share three shards; holders are those of the shards, one after the other.
+// shared makes replicas share three shards. holders are the holders of the shards, in order.
 func shared(holders ...string) func(*Facts) {
 	return func(f *Facts) {
 		f.Lease.Name, f.Lease.Spec.HolderIdentity = "podmanager-controller", ptr.To("3 shards")
@@ -55,7 +55,7 @@ func shared(holders ...string) func(*Facts) {
 		for i, holder := range holders {
 			add(fmt.Sprintf("-shard-%d-of-3", i), holder, time.Second)
 		}
-		add("-shard-0-of-2", "pod-7", time.Hour) // of another number of shards
+		add("-shard-0-of-2", "pod-7", time.Hour) // of a different shard count
 	}
 }
 
@@ -71,17 +71,17 @@ func TestJudge(t *testing.T) {
 		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
 		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
 		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
-		"no leader":                {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "nobody holds the Lease"},
+		"no leader":                {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "no holder of the Lease"},
 		"a dead leader":            {func(f *Facts) { f.Lease = lease(time.Minute) }, "Leader", Failure, "has not renewed it for 60s"},
 		"a lease not to read":      {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
 		"a group":                  {shared("pod-1", "pod-2", "pod-1"), "Leader", OK, "a group of replicas, which share 3 shards, holds the Lease for 60m"},
 		"shards":                   {shared("pod-1", "pod-2", "pod-1"), "Shards", OK, "3 shards on 2 replicas: 1, 2; web is in 0-of-3, on pod-1"},
-		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "nobody holds 1-of-3 of 3 shards; 2 shards on 1 replicas: 2"},
-		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "nobody works on web: nobody holds 0-of-3, 2-of-3 of 3 shards; 1 shards on 1 replicas: 1"},
+		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "no replica holds 1-of-3 of 3 shards; 2 shards on 1 replicas: 2"},
+		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "no replica works on web: no replica holds 0-of-3, 2-of-3 of 3 shards; 1 shards on 1 replicas: 1"},
 		"a shard that ran out": {func(f *Facts) {
 			shared("pod-1", "pod-2", "pod-1")(f)
 			f.ShardLeases[1].Spec.RenewTime = &metav1.MicroTime{Time: plantest.Now.Add(-time.Minute)}
-		}, "Shards", Warning, "nobody holds 1-of-3"},
+		}, "Shards", Warning, "no replica holds 1-of-3"},
 		"shards not to read": {func(f *Facts) {
 			shared()(f)
 			f.ShardsError = errors.New("forbidden")

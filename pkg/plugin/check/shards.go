@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// judgeShards tells how the shards are divided among the replicas, which of them nobody holds, and who works on the PodManager.
+// judgeShards checks how the shards are distributed over the replicas, which shards have no holder, and which replica handles the PodManager.
 func judgeShards(f Facts) Finding {
 	finding := Finding{Check: "Shards", Result: OK}
 	if f.ShardsError != nil {
@@ -36,7 +36,7 @@ func judgeShards(f Facts) Finding {
 	}
 	finding.Says = fmt.Sprintf("%d shards on %s", count-len(unheld), division(held))
 	if len(unheld) > 0 {
-		finding.Result, finding.Says = Warning, fmt.Sprintf("nobody holds %s of %d shards; %s", strings.Join(unheld, ", "), count, finding.Says)
+		finding.Result, finding.Says = Warning, fmt.Sprintf("no replica holds %s of %d shards; %s", strings.Join(unheld, ", "), count, finding.Says)
 		finding.Advice = "kubectl get leases -n " + f.Namespace
 	}
 	if f.Manager != nil {
@@ -44,13 +44,13 @@ func judgeShards(f Facts) Finding {
 		if holder := holders[part]; holder != "" {
 			finding.Says += fmt.Sprintf("; %s is in %s, on %s", f.Manager.Name, part, holder)
 		} else {
-			finding.Result, finding.Says = Failure, fmt.Sprintf("nobody works on %s: %s", f.Manager.Name, finding.Says)
+			finding.Result, finding.Says = Failure, fmt.Sprintf("no replica works on %s: %s", f.Manager.Name, finding.Says)
 		}
 	}
 	return finding
 }
 
-// division is how many shards the replicas hold, such as 3 replicas: 5, 5, 6.
+// division describes how many shards each replica holds, such as "3 replicas: 5, 5, 6".
 func division(held map[string]int) string {
 	var numbers []string
 	for _, number := range slices.Sorted(maps.Values(held)) {
@@ -59,7 +59,7 @@ func division(held map[string]int) string {
 	return fmt.Sprintf("%d replicas: %s", len(held), strings.Join(numbers, ", "))
 }
 
-// holderOf is who holds a Lease; empty if nobody does, or if it has run out.
+// holderOf returns the holder of a Lease. It is empty if the Lease has no holder or has expired.
 func holderOf(lease coordinationv1.Lease, now time.Time) string {
 	spec := lease.Spec
 	if spec.HolderIdentity == nil || spec.RenewTime == nil || spec.LeaseDurationSeconds == nil {

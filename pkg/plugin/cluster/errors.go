@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Advise says what to do about an error of the API server.
+// Advise adds advice to an error from the API server.
 func (c *Cluster) Advise(err error, namespace string) error {
 	var status apierrors.APIStatus
 	var address *url.Error
@@ -25,7 +25,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, c.Command)
 	case isChanged(err):
-		return errors.New("somebody has changed the PodManager at the same time; try again")
+		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):
 		return fmt.Errorf("%s cannot be reached: %w; is it the right --context, and does the cluster run?", c.Server, address.Err)
 	default:
@@ -33,7 +33,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	}
 }
 
-// isChanged tells whether a patch was refused because the object is not as it was read. The API server has no reason of its own for that.
+// isChanged reports whether a patch was refused because the object has changed since it was read. The API server has no separate reason for that.
 func isChanged(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) && strings.Contains(err.Error(), "test") && strings.Contains(err.Error(), "/metadata/")
 }

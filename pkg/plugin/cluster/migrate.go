@@ -28,23 +28,23 @@ var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Ver
 
 // Migration is what migrate has found and done.
 type Migration struct {
-	// StorageVersion is the version that the API server stores now, StoredVersions are those that objects may be stored as.
+	// StorageVersion is the version in which the API server stores objects now. StoredVersions are the versions in which objects may be stored.
 	StorageVersion string   `json:"storageVersion"`
 	StoredVersions []string `json:"storedVersions"`
-	// Before is what StoredVersions was.
+	// Before is StoredVersions before the migration.
 	Before []string `json:"storedVersionsBefore"`
-	// Objects were looked at. Of these, Rewritten were stored anew, and Overtaken were written or deleted by somebody else at the same
-	// time; the others were stored in this way already.
+	// Objects is the number of objects that were read. Of these, Rewritten were stored again, and Overtaken were written or deleted by another
+	// client at the same time. All others were already stored in the right version.
 	Objects   int `json:"objects"`
 	Rewritten int `json:"rewritten"`
 	Overtaken int `json:"overtaken"`
 }
 
-// IsDone tells that no object can be stored in another version.
+// IsDone reports whether no object can be stored in another version.
 func (m Migration) IsDone() bool { return slices.Equal(m.Before, []string{m.StorageVersion}) }
 
-// Migrate rewrites all PodManagers in the version that is stored now, and then notes in the CRD that there is no other: only then will the
-// API server let a version be removed from the CRD.
+// Migrate rewrites all PodManagers in the current storage version, and then records in the CRD that no other version is stored. Only then does
+// the API server allow a version to be removed from the CRD.
 func (c *Cluster) Migrate(ctx context.Context, dryRun string) (Migration, error) {
 	client, err := dynamic.NewForConfig(c.config)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Cluster) Migrate(ctx context.Context, dryRun string) (Migration, error)
 	if m.IsDone() {
 		return m, nil
 	}
-	if dryRun != DryRunClient { // whoever may not finish had better not begin
+	if dryRun != DryRunClient { // a user who may not finish should not begin
 		if err := c.noteStored(ctx, crds, crd, m.StorageVersion, []string{metav1.DryRunAll}); err != nil {
 			return m, c.adviseAdministrator(err)
 		}
@@ -87,7 +87,8 @@ func migrationOf(crd *unstructured.Unstructured) Migration {
 	return m
 }
 
-// rewriteAll has the API server store each PodManager anew: a patch that changes nothing is written if what is stored has another version.
+// rewriteAll makes the API server store each PodManager again. The API server persists a patch without changes only if the stored version
+// differs.
 func (c *Cluster) rewriteAll(ctx context.Context, m *Migration, dryRun string) error {
 	client, err := metadata.NewForConfig(c.config)
 	if err != nil {
@@ -105,7 +106,8 @@ func (c *Cluster) rewriteAll(ctx context.Context, m *Migration, dryRun string) e
 		if m.Objects++; dryRun == DryRunClient {
 			return nil
 		}
-		// With the version that was read: whoever has written it since has had it stored in the right way.
+		// The patch names the resourceVersion. If it conflicts, another client has written the object since, which stored it in the right
+		// version.
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": manager.UID, "resourceVersion": manager.ResourceVersion}})
 		if err != nil {
 			return err
@@ -125,8 +127,8 @@ func (c *Cluster) rewriteAll(ctx context.Context, m *Migration, dryRun string) e
 	})
 }
 
-// noteStored writes into the CRD's status that objects are stored in one version only. If the CRD's spec has changed since it was read, that
-// may not be true.
+// noteStored records in the CRD's status that objects are stored in only one version. That may not be true if the CRD's spec has changed since it
+// was read.
 func (c *Cluster) noteStored(ctx context.Context, crds dynamic.ResourceInterface, crd *unstructured.Unstructured, version string, dryRun []string) error {
 	for attempt := 1; ; attempt++ {
 		now, err := crds.Get(ctx, CRDName, metav1.GetOptions{})
@@ -134,7 +136,7 @@ func (c *Cluster) noteStored(ctx context.Context, crds dynamic.ResourceInterface
 			return err
 		}
 		if now.GetUID() != crd.GetUID() || now.GetGeneration() != crd.GetGeneration() {
-			return errors.New("somebody has changed the CRD at the same time, so its status.storedVersions is left as it was; run migrate again")
+			return errors.New("another client changed the CRD at the same time, so its status.storedVersions stays as it was; run migrate again")
 		}
 		if err := unstructured.SetNestedStringSlice(now.Object, []string{version}, "status", "storedVersions"); err != nil {
 			return err
@@ -146,7 +148,7 @@ func (c *Cluster) noteStored(ctx context.Context, crds dynamic.ResourceInterface
 	}
 }
 
-// adviseAdministrator says what to do about an error of migrate.
+// adviseAdministrator adds advice to an error from migrate.
 func (c *Cluster) adviseAdministrator(err error) error {
 	var status apierrors.APIStatus
 	switch {

@@ -13,18 +13,18 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// storage is an API server with the CRD and some PodManagers, as far as migrate needs one.
+// storage is a fake API server with the CRD and some PodManagers.
 type storage struct {
-	// stored are status.storedVersions, resourceVersions those of the CRD.
+	// stored is status.storedVersions of the CRD, generation its metadata.generation.
 	stored     []string
 	generation int64
-	// patched is the code of the answer to a patch of each PodManager; 200 changes its resourceVersion, 208 does not.
+	// patched is the response code to a patch of each PodManager. 200 changes its resourceVersion, 208 does not.
 	patched map[string]int
-	// conflicts is how many updates of the status meet a conflict, changes tells that the CRD's spec changes while objects are rewritten.
+	// conflicts is the number of status updates that fail with a conflict. If changes is set, the CRD's spec changes while objects are rewritten.
 	conflicts    int
 	changes      bool
 	mayNotUpdate bool
-	// requests are those that write, in their order.
+	// requests are the write requests, in order.
 	requests []string
 }
 
@@ -38,7 +38,7 @@ func (s *storage) crd() map[string]any {
 	}
 }
 
-// page is one PodManager, and the way to the next.
+// page returns a list page with one PodManager and a continue token.
 func (s *storage) page(after string) map[string]any {
 	names := []string{"a", "b", "c", "d"}
 	i := slices.Index(names, after) + 1
@@ -122,7 +122,7 @@ func TestMigrate(t *testing.T) {
 		"a dry run on the server": {storage{stored: both, patched: all}, DryRunServer, Migration{Objects: 4, Rewritten: 1, Overtaken: 2}, "",
 			"PUT status dry, PATCH a dry, PATCH b dry, PATCH c dry, PATCH d dry"},
 		"no right to finish": {storage{stored: both, patched: all, mayNotUpdate: true}, DryRunNone, Migration{}, "migrate is for administrators of the cluster", "PUT status dry"},
-		"the CRD changes": {storage{stored: both, patched: all, changes: true}, DryRunNone, Migration{Objects: 4, Rewritten: 1, Overtaken: 2}, "somebody has changed the CRD at the same time",
+		"the CRD changes": {storage{stored: both, patched: all, changes: true}, DryRunNone, Migration{Objects: 4, Rewritten: 1, Overtaken: 2}, "another client changed the CRD at the same time",
 			"PUT status dry, PATCH a, PATCH b, PATCH c, PATCH d"},
 	}
 	for name, test := range tests {
@@ -145,7 +145,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// No CRD is no mystery.
+// A missing CRD is reported clearly.
 func TestMigrateWithoutCRD(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -9,10 +9,10 @@ import (
 // serverSet are the fields of metadata that the API server sets.
 var serverSet = []string{"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// bookkeeping are annotations that kubectl and the controllers of the source write for themselves.
+// bookkeeping lists annotations that kubectl and the source's controllers write for their own use.
 var bookkeeping = []string{"kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/"}
 
-// deployers are tools that keep applying what is written elsewhere, and the labels and annotations by which they know their objects.
+// deployers are tools that keep applying a manifest, and the labels and annotations that mark their objects.
 var deployers = []struct {
 	name  string
 	marks []string
@@ -22,7 +22,7 @@ var deployers = []struct {
 	{"Flux", []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}},
 }
 
-// metadata is that of the PodManager.
+// metadata returns the metadata of the PodManager.
 func (c *conversion) metadata() map[string]any {
 	metadata := map[string]any{"name": c.name}
 	if namespace := c.text("metadata", "namespace"); namespace != "" {
@@ -32,7 +32,7 @@ func (c *conversion) metadata() map[string]any {
 	for _, field := range serverSet {
 		c.take("metadata", field)
 	}
-	c.tell("whoever waits for it watches the "+c.kind, "metadata", "finalizers")
+	c.tell("the controller behind the finalizer watches the "+c.kind, "metadata", "finalizers")
 	c.tell("a PodManager of its own has no owner; add it if it is to go with the owner", "metadata", "ownerReferences")
 	c.tell("a PodManager needs its name", "metadata", "generateName")
 	for _, field := range []string{"labels", "annotations"} {
@@ -43,7 +43,8 @@ func (c *conversion) metadata() map[string]any {
 	return metadata
 }
 
-// withoutMarks are the labels or annotations without those by which tools know the source: they would take the PodManager for it.
+// withoutMarks returns the labels or annotations without a deployment tool's marks, which would make the tool mistake the PodManager for the
+// source.
 func (c *conversion) withoutMarks(field string) map[string]any {
 	all, _ := c.take("metadata", field).(map[string]any)
 	for _, tool := range deployers {

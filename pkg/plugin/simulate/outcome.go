@@ -16,17 +16,17 @@ const (
 	Completed  Outcome = "Completed"
 	Halted     Outcome = "Halted"
 	RolledBack Outcome = "RolledBack"
-	// Partitioned and Held are ends at the partition, and because of a pause.
+	// Partitioned means that the rollout ends at the partition, Held that it is paused.
 	Partitioned Outcome = "PartitionReached"
 	Held        Outcome = "Paused"
 	OnDelete    Outcome = "UpdateOnDelete"
 	Deadline    Outcome = "ProgressDeadlineExceeded"
 	NotInPlace  Outcome = "InPlaceImpossible"
-	// Waiting is the end of a simulation in which pods do not become available, although there is no rollout that could fail.
+	// Waiting means that pods do not become available although no rollout is in progress that could fail.
 	Waiting Outcome = "Waiting"
 )
 
-// outcomeOf is how a PodManager ends that has come to rest, and Ready's message.
+// outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition.
 func outcomeOf(manager *v1.PodManager) (Outcome, string) {
 	message := follow.Message(manager)
 	stalled := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionStalled)
@@ -47,13 +47,13 @@ func outcomeOf(manager *v1.PodManager) (Outcome, string) {
 	}
 }
 
-// sentence says what an outcome means, and its colour.
+// sentence returns the meaning of an outcome, and its colour.
 func (o Outcome) sentence() (string, text.Colour) {
 	switch o {
 	case Completed:
 		return "completed", text.Good
 	case Halted:
-		return "halted: no further pod is updated until somebody acts", text.Bad
+		return "halted: no further pod is updated until a user acts", text.Bad
 	case RolledBack:
 		return "rolled back", text.Bad
 	case Partitioned:

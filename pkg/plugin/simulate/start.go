@@ -20,10 +20,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// start is what the simulation begins with, and what had to be assumed about it. The PodManager is live's with the new spec.
+// start returns the initial state of the simulation and notes on its assumptions. The PodManager is the live one with the new spec.
 func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Start, []string, error) {
 	begin := world.Start{
-		Manager: withStatus(live.Manager, wanted), Now: live.Now.Truncate(time.Second), // conditions have whole seconds
+		Manager: withStatus(live.Manager, wanted), Now: live.Now.Truncate(time.Second), // conditions have a resolution of one second
 		Pods: slices.Concat(live.Pods, live.Orphans), Revisions: live.Stored,
 	}
 	var notes []string
@@ -33,7 +33,7 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 		}
 		return begin, notes, nil
 	}
-	// The controller stores a first revision late, but remembers it.
+	// The controller keeps the first revision in memory and stores it later.
 	begin.Remembered = []*history.Revision{live.Revisions().Update}
 	if !live.Reads("controllerrevisions") || !live.Reads("pods") {
 		notes = append(notes, "you may not read "+strings.Join(live.Missing, " and ")+
@@ -45,11 +45,11 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 	return begin, append(notes, troubles(begin, o)...), nil
 }
 
-// withStatus is the PodManager to simulate: the wanted spec with the status and the identity of the live one.
+// withStatus returns the PodManager to simulate: the wanted spec with the status and identity of the live object.
 func withStatus(live, wanted *v1.PodManager) *v1.PodManager {
 	manager := wanted.DeepCopy()
 	if live == nil {
-		// The API server gives each try another UID, and times may depend on it.
+		// The API server assigns a new UID on each dry run, and times may depend on the UID.
 		manager.UID, manager.Generation, manager.Status = types.UID("simulated-"+manager.Name), 1, v1.PodManagerStatus{ObservedGeneration: -1}
 		return manager
 	}
@@ -61,13 +61,13 @@ func withStatus(live, wanted *v1.PodManager) *v1.PodManager {
 	return manager
 }
 
-// assume completes a start without pods or revisions from the status of a PodManager at rest. Otherwise the revisions of the pods, and how
-// these are, would be guesses.
+// assume fills in missing pods or revisions from the status. The PodManager must be at rest: otherwise the state of its pods and their revisions
+// would be guesses.
 func assume(live snapshot.Snapshot, begin *world.Start) error {
 	status := &live.Manager.Status
 	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
 		status.UpdatedReplicas != status.Replicas {
-		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, without which nobody can tell what happens next; the role view includes that",
+		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, which a simulation needs; the role view includes that",
 			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace)
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})
@@ -85,13 +85,13 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	return nil
 }
 
-// assumedPod is a pod that has been ready for an hour.
+// assumedPod returns a pod that has been ready for an hour.
 func assumedPod(live snapshot.Snapshot, revision *history.Revision, index int) *corev1.Pod {
 	name, known := live.Manager.Name, live.Manager.Status.PodNames
 	switch last := len(known) - 1; {
 	case index <= last:
 		index = podstate.IndexOf(name, known[index])
-	case last >= 0: // the status names the first hundred
+	case last >= 0: // the status names only the first hundred
 		index += podstate.IndexOf(name, known[last]) - last
 	}
 	pod := plan.NewPod(live.Manager, plan.Creation{Index: index, Revision: revision})
@@ -107,7 +107,7 @@ func assumedPod(live snapshot.Snapshot, revision *history.Revision, index int) *
 	return pod
 }
 
-// troubles are notes about pods that are in trouble now, and are taken to stay so.
+// troubles returns notes about pods that are not healthy now and are assumed to stay so.
 func troubles(begin world.Start, o Options) []string {
 	var unwell, ending []*corev1.Pod
 	for _, pod := range begin.Pods {
@@ -129,7 +129,7 @@ func troubles(begin world.Start, o Options) []string {
 	return notes
 }
 
-// names are the names of pods with their verb: "web-0 is", or "web-0, web-1 and 3 more are".
+// names returns the names of pods with a verb: "web-0 is", or "web-0, web-1 and 3 more are".
 func names(pods []*corev1.Pod) string {
 	list := make([]string, 0, len(pods))
 	for _, pod := range pods {

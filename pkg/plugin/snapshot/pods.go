@@ -22,34 +22,34 @@ const (
 	Terminating = "Terminating"
 )
 
-// PodState is the state of a pod in one word, and what is being done to it or what is wrong with it.
+// PodState is the state of a pod in one word, with details about a failure or about what the controller is doing to the pod.
 type PodState struct {
 	Word, Detail string
 }
 
-// StateOf says how a pod is. The rollout is that of its PodManager.
+// StateOf returns the state of a pod. The rollout state must belong to the pod's PodManager.
 func (s Snapshot) StateOf(pod *corev1.Pod, state *rollout.State) PodState {
 	if pod.DeletionTimestamp != nil {
 		return PodState{Terminating, s.describeEnd(pod)}
 	}
 	if podstate.IsFinished(pod) {
-		return PodState{string(pod.Status.Phase), strings.TrimPrefix(health.DescribeFailure([]*corev1.Pod{pod}), pod.Name+": ")}
+		return PodState{string(pod.Status.Phase), health.DescribeFailure([]*corev1.Pod{pod}).Text}
 	}
 	wait, inService := health.UntilAvailable(pod, s.Manager.MinReady(), s.Now)
 	doing := s.doing(pod)
 	switch {
 	case slices.Contains(state.FailingPods, pod):
-		return PodState{Failing, strings.TrimPrefix(health.DescribeFailure([]*corev1.Pod{pod}), pod.Name+": ")}
+		return PodState{Failing, health.DescribeFailure([]*corev1.Pod{pod}).Text}
 	case inService && wait == 0:
 		return PodState{Available, doing}
 	case inService:
 		return PodState{Ready, join(doing, fmt.Sprintf("available in %v", wait.Round(1e9)))}
 	default:
-		return PodState{NotReady, join(doing, strings.TrimPrefix(health.Diagnose([]*corev1.Pod{pod}, s.Now), pod.Name+": "))}
+		return PodState{NotReady, join(doing, health.Diagnose([]*corev1.Pod{pod}, s.Now).Text)}
 	}
 }
 
-// doing is what is being done to an active pod.
+// doing describes what the controller is doing to an active pod.
 func (s Snapshot) doing(pod *corev1.Pod) string {
 	switch {
 	case podstate.IsMarked(pod):
@@ -63,7 +63,7 @@ func (s Snapshot) doing(pod *corev1.Pod) string {
 	}
 }
 
-// describeEnd says for how long a pod has been terminating. The deletion timestamp is when its grace period is over.
+// describeEnd describes when a terminating pod should end. The deletion timestamp marks the end of the grace period.
 func (s Snapshot) describeEnd(pod *corev1.Pod) string {
 	left := pod.DeletionTimestamp.Sub(s.Now)
 	if left < 0 {
@@ -76,7 +76,7 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
 }
 
-// ReadyContainers is how many of a pod's containers are ready, as kubectl get pods prints it.
+// ReadyContainers returns how many of a pod's containers are ready, in the format of kubectl get pods.
 func ReadyContainers(pod *corev1.Pod) string {
 	ready := 0
 	for i := range pod.Status.ContainerStatuses {

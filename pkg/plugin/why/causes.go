@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// cause is what to say and to do for a reason of Ready. In a command, PLUGIN stands for the way that the plugin is called.
+// cause is the explanation for a reason of Ready, and the commands to suggest. PLUGIN stands for the command that invokes the plugin.
 type cause struct {
 	lead string
 	next func(snapshot.Snapshot, Answer) []string
@@ -28,16 +28,16 @@ var causes = map[string]cause{
 	v1.ReasonPartition:           {"The partition holds the rollout", verb("promote")},
 	v1.ReasonRollingOut:          {"The rollout is under way", rollingOut},
 	v1.ReasonPaused:              {"The rollout is paused", verb("resume")},
-	v1.ReasonHalted:              {"The rollout is halted, because pods of the new revision fail", leaveRevision},
+	v1.ReasonHalted:              {"The rollout is halted, because pods of the new revision fail", leaveOrRetry},
 	v1.ReasonRolledBack:          {"The new revision has failed and was rolled back", tryAgain},
-	v1.ReasonDeadline:            {"The rollout makes no progress", leaveRevision},
+	v1.ReasonDeadline:            {"The rollout makes no progress", leaveOrRetry},
 	v1.ReasonNotInPlace:          {"Pods may only be updated in place, and that is not possible", allowNewPods},
 	v1.ReasonTerminating:         {"It is being deleted, and waits for its pods", listPods},
-	v1.ReasonBackOff:             {"A pod has failed again and again, and is replaced ever later", lookAtPod},
-	v1.ReasonUpdateOnDelete:      {"Outdated pods wait for somebody to delete them", listPods},
+	v1.ReasonBackOff:             {"A pod has failed again and again, and is replaced with backoff", lookAtPod},
+	v1.ReasonUpdateOnDelete:      {"Outdated pods wait until a user deletes them", listPods},
 	v1.ReasonInvalidPod:          {"The API server refuses the pod", verb("diff")},
-	v1.ReasonForbidden:           {"The API server forbids the pod", verb("diff")},
-	v1.ReasonFailedCreate:        {"Pods cannot be created", verb("diff")},
+	v1.ReasonForbidden:           {"The API server forbids the pod", refused},
+	v1.ReasonFailedCreate:        {"Pods cannot be created", refused},
 	v1.ReasonFailedDelete:        {"Pods cannot be deleted", listPods},
 	v1.ReasonInternalError:       {"The controller cannot handle it", verb("check")},
 	v1.ReasonUndecodable:         {"The controller cannot read it", verb("check")},
@@ -47,11 +47,11 @@ var causes = map[string]cause{
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
-	v1.ReasonStuck:               {"Pods do not go, and others wait for that", lookAtPod},
+	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtPod},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }
 
-// causeOf is what to say for a reason; a controller that is newer than the plugin may give others.
+// causeOf returns the cause for a reason. A controller newer than the plugin may use reasons that the plugin does not know.
 func causeOf(reason string) cause {
 	if found, known := causes[reason]; known {
 		return found
@@ -59,7 +59,7 @@ func causeOf(reason string) cause {
 	return cause{"It is not ready: " + reason, lookAtPod}
 }
 
-// sentence joins a lead and the controller's own words.
+// sentence joins a lead and the controller's message.
 func sentence(lead, message string) string {
 	if message == "" {
 		return lead + "."
@@ -69,7 +69,7 @@ func sentence(lead, message string) string {
 
 func none(snapshot.Snapshot, Answer) []string { return nil }
 
-// verb is a command of the plugin about the PodManager itself.
+// verb returns a plugin command for the PodManager itself.
 func verb(name string, flags ...string) func(snapshot.Snapshot, Answer) []string {
 	return func(s snapshot.Snapshot, _ Answer) []string {
 		return []string{strings.Join(append([]string{"PLUGIN", name, s.Manager.Name}, flags...), " ")}
@@ -80,7 +80,7 @@ func listPods(s snapshot.Snapshot, _ Answer) []string {
 	return []string{"kubectl get pods -l " + v1.LabelManager + "=" + s.Manager.Name}
 }
 
-// lookAtPod shows more of the pod that is worst off.
+// lookAtPod suggests commands that show more about the worst pod.
 func lookAtPod(s snapshot.Snapshot, a Answer) []string {
 	if a.Pod == "" {
 		return verb("get", "-w")(s, a)
@@ -103,12 +103,24 @@ func rollingOut(s snapshot.Snapshot, a Answer) []string {
 	return verb("get", "-w")(s, a)
 }
 
-// leaveRevision is for a revision that does not work.
-func leaveRevision(s snapshot.Snapshot, a Answer) []string {
-	return append(verb("undo")(s, a), setImage(s))
+// refused suggests commands that show what the API server refuses the pod for: a quota, the ServiceAccount, or else the template.
+func refused(s snapshot.Snapshot, a Answer) []string {
+	switch account := history.Template(&s.Manager.Spec).Spec.ServiceAccountName; {
+	case strings.Contains(a.Cause, "quota"):
+		return []string{"kubectl describe quota"}
+	case strings.Contains(a.Cause, "service account") && account != "":
+		return []string{"kubectl get serviceaccount " + account}
+	default:
+		return []string{fmt.Sprintf("kubectl get pm %s -o jsonpath='{.spec.template}'", s.Manager.Name)}
+	}
 }
 
-// tryAgain is for a revision that was rolled back: a better one, or the same if the fault was elsewhere.
+// leaveOrRetry suggests commands for a revision that does not work: to leave it, or to try it again if the cause was elsewhere.
+func leaveOrRetry(s snapshot.Snapshot, a Answer) []string {
+	return slices.Concat(verb("undo")(s, a), []string{setImage(s)}, verb("retry")(s, a))
+}
+
+// tryAgain suggests commands for a revision that was rolled back: a fixed one, or the same one if the cause was elsewhere.
 func tryAgain(s snapshot.Snapshot, a Answer) []string {
 	return slices.Concat([]string{setImage(s)}, verb("retry")(s, a), verb("undo")(s, a))
 }

@@ -16,39 +16,39 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Answer is why a PodManager is as it is.
+// Answer explains the state of a PodManager.
 type Answer struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 	// Cause is one sentence.
 	Cause    string   `json:"cause"`
 	Evidence []string `json:"evidence,omitempty"`
-	// Next are commands to type.
+	// Next are the commands to run next.
 	Next []string `json:"next,omitempty"`
 
-	// Pod and Container are the ones to look at; empty if there is none.
+	// Pod and Container are the ones to look at. They are empty if there are none.
 	Pod       string `json:"pod,omitempty"`
 	Container string `json:"container,omitempty"`
-	// Log has the last lines of the container.
+	// Log holds the last lines of the container's log.
 	Log []string `json:"log,omitempty"`
-	// HasLog tells that the container has run, and Previous that the log of the run before is of interest.
+	// HasLog reports whether the container has run. Previous reports whether the log of its previous run is the relevant one.
 	HasLog   bool `json:"-"`
 	Previous bool `json:"-"`
 }
 
-// Find finds the cause. The command is how the user calls the plugin, such as "kubectl podmanager".
+// Find finds the cause. command is how the user invokes the plugin, such as "kubectl podmanager".
 func Find(s snapshot.Snapshot, command string) Answer {
 	manager := s.Manager
 	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
-	pod, trouble := worst(s)
-	if pod != nil {
+	found := worst(s)
+	if pod := found.Pod; pod != nil {
 		answer.Pod = pod.Name
 		if status := culprit(pod); status != nil {
 			answer.Container = status.Name
 			answer.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
 			answer.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
 		}
-		answer.say("pod %s: %s", pod.Name, trouble)
+		answer.say("pod %s: %s", pod.Name, found.Text)
 	}
 	cause := causeOf(answer.Reason)
 	answer.Cause = sentence(cause.lead, follow.Message(manager))
@@ -69,7 +69,7 @@ func Find(s snapshot.Snapshot, command string) Answer {
 	return answer
 }
 
-// namespaceFlag goes with every command, so that it can be pasted wherever one is.
+// namespaceFlag returns the flag for every suggested command, so that the command works in any context.
 func namespaceFlag(command string, manager *v1.PodManager) string {
 	if command == "" || strings.Contains(command, " -n ") {
 		return ""
@@ -77,35 +77,27 @@ func namespaceFlag(command string, manager *v1.PodManager) string {
 	return " -n " + manager.Namespace
 }
 
-// worst is the pod to look at, and what is wrong with it: a failing one or, failing that, the one that the controller names.
-func worst(s snapshot.Snapshot) (*corev1.Pod, string) {
+// worst returns the pod to look at and what is wrong with it: a failing pod or, if there is none, the one that the controller names.
+func worst(s snapshot.Snapshot) health.Finding {
 	if !s.Reads("pods") {
-		return nil, ""
+		return health.Finding{}
 	}
 	active, finished, _ := podstate.Split(s.Pods)
 	state := s.Rollout()
-	said := health.DescribeFailure(state.FailingPods)
-	if said == "" {
-		said = health.Diagnose(active, s.Now)
+	found := health.DescribeFailure(state.FailingPods)
+	if found.Pod == nil {
+		found = health.Diagnose(active, s.Now)
 	}
-	if said == "" && len(active) < s.Manager.DesiredReplicas() {
-		said = health.DescribeFailure(health.NewestFirst(finished, s.Now))
+	if found.Pod == nil && len(active) < s.Manager.DesiredReplicas() {
+		found = health.DescribeFailure(health.NewestFirst(finished, s.Now))
 	}
-	if said == "" {
-		said = health.DescribeHeldUp(active, s.Now)
+	if found.Pod == nil {
+		found = health.DescribeHeldUp(active, s.Now)
 	}
-	for _, pod := range s.Pods {
-		if is, found := strings.CutPrefix(said, pod.Name+": "); found {
-			return pod, is
-		}
-		if is, found := strings.CutPrefix(said, pod.Name+" has failed"); found {
-			return pod, "has failed" + is
-		}
-	}
-	return nil, ""
+	return found
 }
 
-// culprit is the container to blame: one that does not run, one that has crashed, or one that is not ready; nil if there is none.
+// culprit returns the container to look at: one that cannot run, one that has crashed, or one that is not ready. It returns nil if there is none.
 func culprit(pod *corev1.Pod) *corev1.ContainerStatus {
 	statuses := slices.Collect(podstate.ContainerStatuses(pod))
 	for _, isCulprit := range []func(*corev1.ContainerStatus) bool{
@@ -120,7 +112,7 @@ func culprit(pod *corev1.Pod) *corev1.ContainerStatus {
 	return nil
 }
 
-// Lines are the answer for people.
+// Lines formats the answer.
 func (a Answer) Lines(style text.Style) []string {
 	lines := text.Wrap(a.Cause, style.Width)
 	add := func(title string, entries []string) {
@@ -144,7 +136,7 @@ func (a Answer) Lines(style text.Style) []string {
 	return lines
 }
 
-// nextLines are not cut: they are to be copied.
+// nextLines formats the commands. They are not cut, because the user copies them.
 func nextLines(next []string, style text.Style) []string {
 	if len(next) == 0 {
 		return nil

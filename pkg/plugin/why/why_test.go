@@ -17,7 +17,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
-// seen is what the user sees of an observation: the status is what the controller would write.
+// seen returns a snapshot of an observation, with the status that the controller would write.
 func seen(o plan.Observed) snapshot.Snapshot {
 	report := ReportOf(o)
 	report.Plan = plan.Make(o).ForStatus()
@@ -25,7 +25,7 @@ func seen(o plan.Observed) snapshot.Snapshot {
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 
-// of is web with pods of which the last one is new.
+// of returns web in a rollout. Its last pod is of the new revision.
 func of(last func(*corev1.Pod), change ...func(*v1.PodManager)) snapshot.Snapshot {
 	m := Manager(3, append(change, Image("v2"), Limits("0", "1"))...)
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, OfImage("v2"), last))
@@ -43,10 +43,10 @@ func TestFind(t *testing.T) {
 		"all is well": {snapshot: seen(Observe(Manager(3), Pods3()...)), cause: "Nothing holds it up: 3 of 3 pods available."},
 		"halted": {snapshot: of(Crashing), cause: "The rollout is halted, because pods of the new revision fail: halted with 1 pod updated",
 			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
-			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
 		"an image that is not there": {snapshot: of(Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})),
 			cause: "The rollout is halted", evidence: "pod web-2: container app: ErrImagePull: not found",
-			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app"},
+			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app"},
 		"rolled back": {snapshot: of(ReadyFor(time.Hour), OnFailure(v1.RollbackOnFailure), func(m *v1.PodManager) {
 			m.Status.FailedRevision = RevisionFor(Manager(3, Image("v2"))).Name
 		}), cause: "The new revision has failed and was rolled back: ",
@@ -64,6 +64,24 @@ func TestFind(t *testing.T) {
 		"not seen by a controller": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), nil, nil, nil, Now),
 			cause: "The last change has not been taken up: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
 	}
+	refusals := map[string]struct{ message, next string }{
+		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
+		"a ServiceAccount that is missing": {`0 of 3 pods exist; pods "web-0" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`,
+			"kubectl get serviceaccount robot -n ns"},
+		"Pod Security": {`0 of 3 pods exist; pods "web-0" is forbidden: violates PodSecurity`, "kubectl get pm web -o jsonpath='{.spec.template}' -n ns"},
+	}
+	for name, refusal := range refusals {
+		t.Run(name, func(t *testing.T) {
+			m := Manager(3)
+			m.Spec.Image, m.Spec.Template = "", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
+			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
+				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
+			}}
+			if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.Join(got.Next, "|") != refusal.next {
+				t.Errorf("next is %q, want %q", got.Next, refusal.next)
+			}
+		})
+	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := Find(test.snapshot, "kubectl pm")
@@ -78,7 +96,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// There is something to say for every reason that the controller gives, and for those of a later one.
+// Find has an explanation for every reason of this controller, and a fallback for reasons of a later one.
 func TestEveryReasonIsKnown(t *testing.T) {
 	for _, reason := range []string{
 		v1.ReasonAllAvailable, v1.ReasonBaking, v1.ReasonScaledToZero, v1.ReasonTooFew, v1.ReasonTooMany, v1.ReasonPodsNotReady, v1.ReasonMinReady,
@@ -130,7 +148,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// Whoever may not read pods is told so, and gets the controller's own words.
+// A user who may not read pods is told so, and gets the controller's message.
 func TestFindWithoutPods(t *testing.T) {
 	s := of(Crashing)
 	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now), "kubectl pm")

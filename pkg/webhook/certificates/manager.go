@@ -21,28 +21,28 @@ import (
 )
 
 const (
-	// tryAgainAfter is how long to wait after a failure.
+	// tryAgainAfter is the delay after a failure.
 	tryAgainAfter = 5 * time.Second
-	// lookAfter is how long to wait if nothing is due: all changes are watched, but a watch needs rights, too.
+	// lookAfter is the longest wait if nothing is due. All changes are watched, but the replica may lack the permission to watch.
 	lookAfter = 10 * time.Minute
-	// requestTimeout is how long the API server may take for one request.
+	// requestTimeout limits one request to the API server.
 	requestTimeout = 10 * time.Second
-	// mostSteps bounds how often another replica may be faster before this one waits for a while.
+	// mostSteps limits the number of steps, including those lost to another replica, before this replica waits.
 	mostSteps = 20
 )
 
-// MinLifetime is the shortest life of a certificate: the API server has to see a CA within a tenth of it.
+// MinLifetime is the shortest lifetime of a certificate. API servers must see a new CA within a tenth of it.
 const MinLifetime = 10 * time.Second
 
-// Config says what to make certificates for.
+// Config describes the certificates and the objects that use them.
 type Config struct {
-	// Namespace is that of the Secret and of the Service.
+	// Namespace is the namespace of the Secret and of the Service.
 	Namespace string
-	// Secret and Service are their names, Configuration that of the ValidatingWebhookConfiguration.
+	// Secret and Service are the names of these objects. Configuration is the name of the ValidatingWebhookConfiguration.
 	Secret, Service, Configuration string
-	// Hosts are more names and addresses that the webhooks are called by, beside that of the Service.
+	// Hosts are names and addresses of the webhooks in addition to the name of the Service.
 	Hosts []string
-	// Lifetime is that of the certificate that is served. A CA lives four times as long.
+	// Lifetime is the lifetime of the serving certificate. A CA lives four times as long.
 	Lifetime time.Duration
 }
 
@@ -53,14 +53,14 @@ type Clients struct {
 	Metadata metadata.Interface
 }
 
-// secretClient is the part of the client for Secrets that a Manager needs.
+// secretClient is the part of the Secret client that a Manager needs.
 type secretClient interface {
 	Get(ctx context.Context, name string, options metav1.GetOptions) (*corev1.Secret, error)
 	Create(ctx context.Context, secret *corev1.Secret, options metav1.CreateOptions) (*corev1.Secret, error)
 	Update(ctx context.Context, secret *corev1.Secret, options metav1.UpdateOptions) (*corev1.Secret, error)
 }
 
-// Manager keeps the certificate in one replica.
+// Manager manages the certificate in one replica.
 type Manager struct {
 	secret         string
 	secrets        secretClient
@@ -71,11 +71,11 @@ type Manager struct {
 
 	current atomic.Pointer[tls.Certificate]
 	trouble atomic.Pointer[string]
-	// said are things that the log has been told, each by what it is about.
+	// said holds the last message logged about each object.
 	said map[string]string
 }
 
-// New makes a Manager. Nothing is read or written before Run.
+// New creates a Manager. It reads and writes nothing before Run.
 func New(c Clients, config Config) *Manager {
 	host := fmt.Sprintf("%s.%s.svc", config.Service, config.Namespace)
 	own := own{config.Namespace, config.Service, config.Hosts}
@@ -89,7 +89,7 @@ func New(c Clients, config Config) *Manager {
 	}
 }
 
-// TLS is the configuration of a server with the certificate, whichever it is when somebody connects.
+// TLS returns the configuration of a server that presents the certificate that is current when a client connects.
 func (m *Manager) TLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if current := m.current.Load(); current != nil {
@@ -99,7 +99,7 @@ func (m *Manager) TLS() *tls.Config {
 	}}
 }
 
-// Check is a health check: it fails while there is no certificate to serve with, and warns of what is wrong.
+// Check is a health check. It fails while there is no valid certificate, and returns a warning if something else is wrong.
 func (m *Manager) Check() (string, error) {
 	trouble := ""
 	if text := m.trouble.Load(); text != nil {
@@ -116,7 +116,7 @@ func (m *Manager) Check() (string, error) {
 	return trouble, nil
 }
 
-// Run keeps the certificate and the bundles until ctx is done.
+// Run maintains the certificate and the bundles until ctx is done.
 func (m *Manager) Run(ctx context.Context) {
 	changes := make(chan struct{}, 1)
 	watched := make(chan struct{})
@@ -125,7 +125,7 @@ func (m *Manager) Run(ctx context.Context) {
 		m.watch(ctx, func() {
 			select {
 			case changes <- struct{}{}:
-			default: // there is one that nobody has looked at yet
+			default: // a notification is already pending
 			}
 		})
 	}()
@@ -147,7 +147,7 @@ func (m *Manager) Run(ctx context.Context) {
 	<-watched
 }
 
-// settle does one step after the other, until there is none or one fails. It returns when to look again.
+// settle takes one step after the other until there is none left or one fails. It returns the time of the next step.
 func (m *Manager) settle(ctx context.Context) (time.Time, error) {
 	for range mostSteps {
 		holders, h, unread := m.readConfigurations(ctx) // before the Secret: see put
@@ -169,14 +169,14 @@ func (m *Manager) settle(ctx context.Context) (time.Time, error) {
 		switch {
 		case err == nil:
 			klog.FromContext(ctx).V(2).Info("Changed the webhooks' certificates", "step", next)
-		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else somebody was faster
+		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // otherwise another client was faster
 			return now, fmt.Errorf("%s: %w", next, err)
 		}
 	}
-	return time.Now(), errors.New("somebody else changes the same objects all the time")
+	return time.Now(), errors.New("another client keeps changing the same objects")
 }
 
-// readConfigurations reads what the configurations hold.
+// readConfigurations reads the bundles in the configurations.
 func (m *Manager) readConfigurations(ctx context.Context) (holders []*holder, h held, err error) {
 	h.known = true
 	for _, c := range m.configurations {
@@ -198,7 +198,7 @@ func (m *Manager) readConfigurations(ctx context.Context) (holders []*holder, h 
 	return holders, h, err
 }
 
-// readSecret reads the Secret, if it is there, and what it holds, if that makes sense.
+// readSecret reads the Secret. The secret is nil if it does not exist, and the state is nil if its content is invalid.
 func (m *Manager) readSecret(ctx context.Context) (*corev1.Secret, *state, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -218,7 +218,7 @@ func (m *Manager) readSecret(ctx context.Context) (*corev1.Secret, *state, error
 	return secret, s, nil
 }
 
-// serve takes the certificate of the Secret. One that API servers cannot trust yet is taken only if there is no other.
+// serve switches to the certificate in the Secret. If API servers may not trust it yet, it does so only if the current one is missing or expired.
 func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
 	current := m.current.Load()
 	if s == nil || current != nil && slices.Equal(current.Certificate[0], s.serving.certificate.Raw) {
@@ -234,8 +234,8 @@ func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
 		"serial", s.serving.certificate.SerialNumber.Text(16))
 }
 
-// put writes the bundle into the configurations that hold another one. They were read before the Secret was: if another replica has
-// changed the Secret since, and written its bundle, this one is refused, so that no old bundle ever follows a newer one.
+// put writes the bundle into the configurations that hold another one. They were read before the Secret. If another replica has changed the
+// Secret and written its bundle since, this write fails with a conflict, so that an old bundle never replaces a newer one.
 func (m *Manager) put(ctx context.Context, holders []*holder, bundle []byte) error {
 	var problems []error
 	var overtaken error
@@ -258,7 +258,7 @@ func (m *Manager) put(ctx context.Context, holders []*holder, bundle []byte) err
 	return overtaken
 }
 
-// write carries out a step on the Secret, unless somebody else has changed that meanwhile.
+// write applies a step to the Secret, unless another client has changed the Secret in the meantime.
 func (m *Manager) write(ctx context.Context, secret *corev1.Secret, s *state, next step, h held, now time.Time) error {
 	changed, err := change(s, next, h, now, m.policy)
 	if err != nil {
@@ -280,13 +280,13 @@ func (m *Manager) write(ctx context.Context, secret *corev1.Secret, s *state, ne
 	}
 	secret.Data = data
 	_, err = m.secrets.Update(ctx, secret, metav1.UpdateOptions{FieldManager: fieldManager})
-	if apierrors.IsNotFound(err) { // deleted meanwhile
+	if apierrors.IsNotFound(err) { // deleted in the meantime
 		return apierrors.NewConflict(corev1.Resource("secrets"), m.secret, err)
 	}
 	return err
 }
 
-// tell keeps a failure for the health check, and logs it once.
+// tell stores a failure for the health check and logs it once.
 func (m *Manager) tell(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -299,7 +299,7 @@ func (m *Manager) tell(ctx context.Context, err error) {
 	m.said["trouble"] = text
 }
 
-// sayOnce logs a message about something unless it was the last one about it.
+// sayOnce logs a message unless it was the last one about the same object.
 func (m *Manager) sayOnce(ctx context.Context, about, message string) {
 	if m.said[about] != message {
 		klog.FromContext(ctx).Info(message, "object", about)

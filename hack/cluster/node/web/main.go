@@ -1,18 +1,18 @@
-// Web is what runs in the pods of tests on a real node: a web server that says what it is, and that can be told to misbehave,
-// by its image (MODE) or later by a request.
+// Web runs in the pods of tests on a real node. It is a web server that describes itself, and that can be made to misbehave by its image (MODE) or
+// later by a request.
 //
-//	GET  /           version, environment, and the limits that the kernel holds this container to, as JSON
+//	GET  /           version, environment, and the limits that the kernel enforces for this container, as JSON
 //	GET  /version    the version alone
 //	GET  /readyz     200, or 503 after a request for /unready, until one for /ready
 //	GET  /livez      200, or 503 after a request for /dead
 //	GET  /held       200, after a request for /release
-//	POST /release    lets go what waits for it
-//	POST /crash      ends at once with exit code 7
-//	POST /eat?mib=N  takes N MiB of memory and keeps them; N = 0 gives them back
-//	POST /fill?mib=N makes the file /scratch/filled of N MiB; there must be a volume
+//	POST /release    releases what waits for it
+//	POST /crash      exits at once with exit code 7
+//	POST /eat?mib=N  allocates N MiB of memory and keeps them; N = 0 frees them
+//	POST /fill?mib=N creates the file /scratch/filled of N MiB; there must be a volume
 //
-// With the MODE done it ends at once with exit code 0, as an init container does. With LINGER it does not obey a signal before a
-// request for /release.
+// With the MODE done, it exits at once with exit code 0, like an init container. With LINGER, it does not obey a signal before a request for
+// /release.
 package main
 
 import (
@@ -31,14 +31,14 @@ import (
 	"time"
 )
 
-// crashCode is the exit code of a crash that was asked for.
+// crashCode is the exit code of a requested crash.
 const crashCode = 7
 
-// server is what requests can change.
+// server has the state that requests can change.
 type server struct {
 	unready, dead atomic.Bool
 	eaten         atomic.Pointer[[]byte]
-	// released is closed when what waits may go on; release closes it.
+	// released is closed when waiting requests may continue. release closes it.
 	released chan struct{}
 	release  func()
 }
@@ -73,11 +73,11 @@ func main() {
 	if port == "" {
 		port = "8080"
 	}
+	log.Printf("Listening on port %s", port)
 	log.Fatal(http.ListenAndServe(":"+port, s.routes()))
 }
 
-// obeySignals ends the program; as the first process of a container it would otherwise ignore the signal. EXIT_CODE is what it
-// ends with instead of 0.
+// obeySignals ends the program on a signal, which the first process of a container would otherwise ignore. EXIT_CODE replaces the exit code 0.
 func (s *server) obeySignals() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
@@ -113,7 +113,7 @@ func answer(w http.ResponseWriter, well bool) {
 	fmt.Fprintln(w, well)
 }
 
-// hold is for a hook that takes its time.
+// hold delays its response until a release, for a hook that takes long.
 func (s *server) hold(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.released:
@@ -122,7 +122,7 @@ func (s *server) hold(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// eat touches every page, since the kernel counts only those.
+// eat touches every page, because the kernel counts only touched pages.
 func (s *server) eat(w http.ResponseWriter, r *http.Request) {
 	mib, ok := mebibytes(w, r)
 	if !ok {
@@ -137,7 +137,7 @@ func (s *server) eat(w http.ResponseWriter, r *http.Request) {
 	s.eaten.Store(&memory)
 }
 
-// fill writes every byte, since a file with holes takes no room.
+// fill writes every byte, because a sparse file uses no space.
 func fill(w http.ResponseWriter, r *http.Request) {
 	mib, ok := mebibytes(w, r)
 	if !ok {
@@ -148,7 +148,7 @@ func fill(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mebibytes is the number in a request; false if there is none, which the answer then says.
+// mebibytes returns the number in a request. If it is missing or invalid, it writes an error response and returns false.
 func mebibytes(w http.ResponseWriter, r *http.Request) (int, bool) {
 	mib, err := strconv.Atoi(r.URL.Query().Get("mib"))
 	if err != nil || mib < 0 {
@@ -158,7 +158,7 @@ func mebibytes(w http.ResponseWriter, r *http.Request) (int, bool) {
 	return mib, true
 }
 
-// describe tells what a test asks of a pod.
+// describe responds with what tests need to know about the pod.
 func (s *server) describe(w http.ResponseWriter, _ *http.Request) {
 	environment := map[string]string{}
 	for _, pair := range os.Environ() {
