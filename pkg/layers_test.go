@@ -41,7 +41,7 @@ var layers = []string{
 
 	"pkg/controller/metrics",
 	"pkg/controller/access",
-	"pkg/controller/memory",
+	"pkg/controller/syncstate",
 	"pkg/controller/queue",
 	"pkg/controller/source",
 	"pkg/controller/reconcile",

@@ -130,8 +130,8 @@ var table = []entry{
 	},
 	{
 		name: "deadline-for-other-minReady", about: "raising minReadySeconds does not start the deadline anew", by: byUnit, file: "pkg/plan/rollout/deadline.go",
-		before: "r.mayHaveLeft() || next.MinReadySeconds != r.Manager.Spec.MinReadySeconds {",
-		after:  "r.mayHaveLeft() {",
+		before: "r.missedTemplateChange() || next.MinReadySeconds != r.Manager.Spec.MinReadySeconds {",
+		after:  "r.missedTemplateChange() {",
 	},
 	{
 		name: "never-rolls-back", about: "onFailure Rollback only halts", by: byWorld, file: "pkg/plan/rollout/deadline.go",
@@ -239,12 +239,12 @@ var table = []entry{
 `,
 	},
 	{
-		name: "recreate-overlaps", about: "Recreate does not wait until the old pods are gone", by: byWorld, file: "pkg/plan/rollout/moves.go",
+		name: "recreate-overlaps", about: "Recreate does not wait until the old pods are gone", by: byWorld, file: "pkg/plan/rollout/actions.go",
 		before: "|| slices.ContainsFunc(terminating, overlaps) ||",
 		after:  "||",
 	},
 	{
-		name: "marked-at-once", about: "pods that are marked for deletion go whatever is available", by: byWorld, file: "pkg/plan/rollout/moves.go",
+		name: "marked-at-once", about: "pods that are marked for deletion go whatever is available", by: byWorld, file: "pkg/plan/rollout/actions.go",
 		before: " && (!m.available[pod] || len(m.available) > m.minAvailableForMarked())",
 		after:  "",
 	},
@@ -264,7 +264,7 @@ var table = []entry{
 	},
 	{
 		name: "available-while-updating", about: "a pod that is being updated in place is available", by: byWorld, file: "pkg/plan/health/availability.go",
-		before: "(!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod)) &&",
+		before: "(!inplace.IsUpdating(pod) || inplace.IsResizeStuck(pod)) &&",
 		after:  "",
 	},
 	{
@@ -289,8 +289,8 @@ var table = []entry{
 	},
 	{
 		name: "in-place-by-hand", about: "a pod that the PodManager did not create is updated in place", by: byUnit, file: "pkg/plan/rollout/obstacle.go",
-		before: "if podstate.IsMadeByHand(pod) {",
-		after:  "if podstate.IsMadeByHand(pod) && false {",
+		before: "if podstate.IsUnmanaged(pod) {",
+		after:  "if podstate.IsUnmanaged(pod) && false {",
 	},
 	{
 		name: "undrained", about: "an update in place does not wait until the pod has left its Services", by: byWorld, file: "pkg/plan/inplace/update.go",

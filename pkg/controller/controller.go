@@ -16,12 +16,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/queue"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/report"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -38,8 +38,8 @@ var ErrStopNow = errors.New("stop without draining")
 // Controller reconciles PodManagers. Make one with New.
 type Controller struct {
 	reconcile.Deps
-	agenda *queue.Agenda
-	queue  workqueue.TypedRateLimitingInterface[cache.ObjectName] // the agenda's workqueue
+	scheduler *queue.Scheduler
+	queue     workqueue.TypedRateLimitingInterface[cache.ObjectName] // the scheduler's workqueue
 
 	executor *executor.Executor
 	reporter *report.Reporter
@@ -52,28 +52,28 @@ type Controller struct {
 
 // New returns a controller for the PodManagers and pods of the given scopes, which all belong to the same shard. The caller starts their
 // informers; see source.Scopes.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Means) (*Controller, error) {
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities) (*Controller, error) {
 	deps := reconcile.Deps{
-		Clients: clients, Scopes: source.NewByNamespace(scopes), Tracker: consistency.NewTracker(), Memories: memory.New(),
-		Means: means, Clock: clock.RealClock{},
+		Clients: clients, Scopes: source.NewByNamespace(scopes), Tracker: consistency.NewTracker(), States: syncstate.New(),
+		Capabilities: means, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {
 		return nil, err
 	}
 	part := scopes[0].Shard()
-	agenda := queue.New(deps.Clock, part.Has)
+	scheduler := queue.New(deps.Clock, part.Has)
 	for trigger := range queue.Triggers() {
 		metrics.Triggers.WithLabelValues(string(trigger)) // a counter that first appears at 1 shows no increase
 	}
 	return &Controller{
-		Deps:     deps,
-		agenda:   agenda,
-		queue:    agenda.Workqueue,
-		executor: executor.New(deps),
-		reporter: reporter,
-		makePlan: plan.Make,
-		shard:    part,
+		Deps:      deps,
+		scheduler: scheduler,
+		queue:     scheduler.Workqueue,
+		executor:  executor.New(deps),
+		reporter:  reporter,
+		makePlan:  plan.Make,
+		shard:     part,
 	}, nil
 }
 
@@ -100,7 +100,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer cancelSyncs()
 	var running sync.WaitGroup
 	logger.Info("Starting workers", "count", workers)
-	c.agenda.Employ(workers)
+	c.scheduler.Employ(workers)
 	for range workers {
 		running.Go(func() { c.runWorker(syncCtx) })
 	}
@@ -136,11 +136,11 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 		return false
 	}
 	defer c.queue.Done(key)
-	if !c.agenda.Begin(key) {
+	if !c.scheduler.Begin(key) {
 		return true // its namespace already has its share of workers: the key waits
 	}
-	defer c.agenda.End(key)
-	triggers := c.agenda.Take(key)
+	defer c.scheduler.End(key)
+	triggers := c.scheduler.Take(key)
 	if len(triggers) == 0 {
 		return true
 	}
@@ -151,16 +151,16 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	started := c.Clock.Now()
 	result, again, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
-	again = c.agenda.Finish(key, again, result == metrics.ResultWaiting, err)
+	again = c.scheduler.Finish(key, again, result == metrics.ResultWaiting, err)
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
 	case isChanged:
-		logger.V(2).Info("Plan abandoned, will make another", "because", requeue.ErrorText(changed), "failures", c.queue.NumRequeues(key), "at", again.At)
+		logger.V(2).Info("Plan outdated, trying again", "because", requeue.ErrorText(changed), "failures", c.queue.NumRequeues(key), "at", again.At)
 		result, err = metrics.ResultConflict, nil
 	case err != nil:
 		logger.Error(errors.New(requeue.ErrorText(err)), "Sync failed, will try again", "failures", c.queue.NumRequeues(key), "at", again.At)
 	case !again.Never():
-		logger.V(4).Info("Will look again", "at", again.At, "why", again.Why)
+		logger.V(4).Info("Requeued", "at", again.At, "why", again.Why)
 	}
 	metrics.ObserveSync(c.Clock.Since(started), result, err)
 	return true
@@ -168,7 +168,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 
 // syncIsolated syncs one PodManager. A panic for one PodManager must not stop the others: it becomes an error with backoff, and is reported
 // in the status of that PodManager.
-func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.SyncResult, again requeue.LookAgain, err error) {
+func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (result metrics.SyncResult, again requeue.Requeue, err error) {
 	err = func() (err error) {
 		defer reconcile.RecoverTo(&err)
 		result, again, err = c.syncHandler(ctx, key)
@@ -178,7 +178,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
 		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
 		if err := c.reporter.ReportBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
-			klog.FromContext(ctx).Error(err, "Cannot show on the object that it is not handled")
+			klog.FromContext(ctx).Error(err, "Failed to report in the status that the object is not handled")
 		}
 	}
 	return result, again, err
@@ -186,7 +186,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 
 // syncHandler brings one PodManager a step closer to its spec: it gathers, decides, applies the plan and reports. It writes the status even
 // if applying the plan failed, because the status matters most then. It returns when to requeue the key.
-func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.SyncResult, requeue.LookAgain, error) {
+func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (metrics.SyncResult, requeue.Requeue, error) {
 	logger := klog.FromContext(ctx)
 	now := c.Clock.Now()
 
@@ -197,17 +197,17 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[source.Undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return metrics.ResultUnchanged, requeue.LookAgain{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		return metrics.ResultUnchanged, requeue.Requeue{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
 	}
 
 	observed, decided, err := c.decide(ctx, key, observed)
 	if err != nil || observed == nil {
-		return metrics.ResultWaiting, requeue.LookAgain{}, err
+		return metrics.ResultWaiting, requeue.Requeue{}, err
 	}
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
 		"release", len(decided.Release), "change", len(decided.Update), "store", len(decided.Store),
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
-	c.Memories.Of(key).Remember(observed.Manager, decided)
+	c.States.Of(key).Remember(observed.Manager, decided)
 
 	done, proceed := c.executor.Begin(ctx, key, observed, decided)
 	if proceed && decided.NeedsStatusFirst(observed.Manager) {
@@ -217,13 +217,13 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
 	if done.HasActed() {
-		c.Memories.Of(key).PodsAsOf = now // the next sync waits until the cache shows these writes
+		c.States.Of(key).PodsAsOf = now // the next sync waits until the cache shows these writes
 	}
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
-	done.LookAgain(c.Memories.Of(key).NextRecheck())
+	done.Requeue(c.States.Of(key).NextRecheck())
 	if c.Tracker.Waiting(key) {
 		// Requeue the key even if the watch has stalled.
-		done.LookAgain(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.AgainUncertain))
+		done.Requeue(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.RequeueUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)
 	result := metrics.ResultChanged

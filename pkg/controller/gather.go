@@ -34,7 +34,7 @@ const certainFor = 5 * time.Second
 // first, unless the information is recent: the watch may have stalled, or the caches of a new leader may lag behind.
 func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed *plan.Observed) (*plan.Observed, plan.Plan, error) {
 	decided := c.makePlan(*observed)
-	if !decided.TakesDown() || observed.IsLive || observed.Now.Sub(c.Memories.Of(key).PodsAsOf) < certainFor {
+	if !decided.TakesDown() || observed.IsLive || observed.Now.Sub(c.States.Of(key).PodsAsOf) < certainFor {
 		return observed, decided, nil
 	}
 	klog.FromContext(ctx).V(4).Info("Reading from the API server: the plan takes pods down")
@@ -47,7 +47,7 @@ func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed 
 
 // gather collects the objects for a decision. It returns nil if the PodManager is gone. It also returns nil if the caches do not show all of
 // the controller's own writes yet; then it returns when to requeue the key, too.
-func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.LookAgain, error) {
+func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.Requeue, error) {
 	logger := klog.FromContext(ctx)
 	scope := c.Scopes.Of(key.Namespace)
 	relabelled, err := c.resolveUnsettled(ctx, key)
@@ -55,24 +55,24 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		err = c.recheckTakenNames(ctx, key, now)
 	}
 	if err != nil {
-		return nil, requeue.LookAgain{}, err
+		return nil, requeue.Requeue{}, err
 	}
 	// Get the resourceVersions of the stores before reading the stores, so that what is read is at least that new.
 	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
-	memory := c.Memories.Of(key)
+	memory := c.States.Of(key)
 	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
 		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
-		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.AgainCache), nil
+		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.RequeueCache), nil
 	}
 	if isBehind || memory.ReadLive {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
 		observed, err := c.gatherLive(ctx, scope, key, now)
-		return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
+		return c.withRelabelled(key, observed, relabelled), requeue.Requeue{}, err
 	}
 	observed, err := c.gatherCached(ctx, scope, key, now)
-	return c.withRelabelled(key, observed, relabelled), requeue.LookAgain{}, err
+	return c.withRelabelled(key, observed, relabelled), requeue.Requeue{}, err
 }
 
 // withRelabelled adds pods that the PodManager controls but that are not in the cache, because they have lost the label.
@@ -103,9 +103,9 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 		// One cache may be behind the other: the PodManager may still seem to control pods that the user wants to keep.
 		return c.gatherLive(ctx, scope, key, now)
 	}
-	manager = c.Memories.Of(key).WithWholeStatus(manager)
+	manager = c.States.Of(key).WithWholeStatus(manager)
 	observed := c.newObserved(key, manager, now)
-	pods, revisions, memory := scope.PodsOf(manager), scope.RevisionsOf(manager), c.Memories.Of(key)
+	pods, revisions, memory := scope.PodsOf(manager), scope.RevisionsOf(manager), c.States.Of(key)
 	claim(observed, pods, revisions)
 	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
 
@@ -137,10 +137,10 @@ func pointers[T any](items []T) []*T {
 
 // newObserved returns an observation of the PodManager and of what is remembered about it, without pods and revisions.
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
-	memory := c.Memories.Of(key)
+	memory := c.States.Of(key)
 	return &plan.Observed{
 		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation),
-		Means: c.Means, Now: now,
+		Capabilities: c.Capabilities, Now: now,
 	}
 }
 
@@ -165,7 +165,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	if err != nil {
 		return nil, fmt.Errorf("listing the revisions: %w", err)
 	}
-	observed := c.newObserved(key, c.Memories.Of(key).WithWholeStatus(manager), now)
+	observed := c.newObserved(key, c.States.Of(key).WithWholeStatus(manager), now)
 	observed.IsLive = true
 	claim(observed, source.Claim(manager, pointers(list.Items)), source.Claim(manager, pointers(revisions.Items)))
 	byName := make(map[string]*corev1.Pod, len(list.Items))
@@ -178,7 +178,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 		source.PodsResource:      newest(slices.Concat(observed.Pods, observed.Orphans)),
 		source.RevisionsResource: newest(slices.Concat(observed.Revisions, observed.OrphanRevisions)),
 	}, now)
-	memory := c.Memories.Of(key)
+	memory := c.States.Of(key)
 	memory.ReadLive, memory.PodsAsOf, memory.Gone = false, now, goneFrom(scope, manager, observed)
 	return observed, nil
 }
@@ -235,7 +235,7 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 
 // recheckTakenNames does a live read of the pods that use taken names, if a recheck is due, and drops names that are free again.
 func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName, now time.Time) error {
-	memory := c.Memories.Of(key)
+	memory := c.States.Of(key)
 	for name, taken := range memory.Taken {
 		if now.Before(taken.Recheck) {
 			continue
@@ -256,6 +256,6 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 // forget drops everything that is kept for a deleted PodManager.
 func (c *Controller) forget(key cache.ObjectName) {
 	c.Tracker.Forget(key)
-	c.Memories.Forget(key)
-	c.agenda.Forget(key)
+	c.States.Forget(key)
+	c.scheduler.Forget(key)
 }

@@ -63,7 +63,7 @@ func (c *Controller) followed(ctx context.Context, scope source.Scope) (all []fo
 			c.managerUpdated(old.(*v1.PodManager), obj.(*v1.PodManager))
 			c.countRollout(ctx, old.(*v1.PodManager), obj.(*v1.PodManager))
 		},
-		DeleteFunc: func(obj any) { c.agenda.Add(cache.MetaObjectToName(lastKnown(obj)), queue.TriggerManagerDeleted, 0) },
+		DeleteFunc: func(obj any) { c.scheduler.Add(cache.MetaObjectToName(lastKnown(obj)), queue.TriggerManagerDeleted, 0) },
 	}
 	for _, informer := range scope.Revisions {
 		all = append(all, followed{informer, revisions})
@@ -89,7 +89,7 @@ func (c *Controller) managerAdded(obj any, isInInitialList bool) {
 	if isInInitialList && c.shard.Has(key) {
 		t, delay = c.initialTrigger(manager)
 	}
-	c.agenda.Add(key, t, delay)
+	c.scheduler.Add(key, t, delay)
 }
 
 // backlogDelay is how long PodManagers that seem to need nothing wait when the controller starts. Otherwise workers that are busy with them
@@ -109,15 +109,15 @@ func (c *Controller) managerUpdated(old, manager *v1.PodManager) {
 	switch {
 	case old.ResourceVersion == manager.ResourceVersion:
 		// A resync, which is on only if -resync is set.
-		c.agenda.Add(key, queue.TriggerResync, 0)
+		c.scheduler.Add(key, queue.TriggerResync, 0)
 	case old.UID != manager.UID:
-		c.agenda.Add(key, queue.TriggerManagerAdded, 0)
+		c.scheduler.Add(key, queue.TriggerManagerAdded, 0)
 	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
 		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
 		// The controller never writes these: a user has changed them, and may be waiting.
-		c.agenda.Add(key, queue.TriggerManagerChanged, 0)
+		c.scheduler.Add(key, queue.TriggerManagerChanged, 0)
 	default:
-		c.agenda.Add(key, queue.TriggerStatusChanged, 0)
+		c.scheduler.Add(key, queue.TriggerStatusChanged, 0)
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *Controller) countRollout(ctx context.Context, old, manager *v1.PodManag
 
 func (c *Controller) podAdded(pod *corev1.Pod) {
 	if owner, orphan := source.OrphanOf(pod); orphan {
-		c.agenda.Add(owner, queue.TriggerPodOrphaned, 0)
+		c.scheduler.Add(owner, queue.TriggerPodOrphaned, 0)
 	} else if owner := c.managerOf(pod); owner != nil {
 		c.enqueueForPod(owner, queue.TriggerPodAdded)
 	}
@@ -144,7 +144,7 @@ func (c *Controller) podAdded(pod *corev1.Pod) {
 // enqueueForPod enqueues the key of a pod's PodManager. A PodManager with many pods is enqueued with a delay, so that one sync handles many
 // pod events.
 func (c *Controller) enqueueForPod(owner *v1.PodManager, t queue.Trigger) {
-	c.agenda.Add(cache.MetaObjectToName(owner), t, requeue.BatchPeriod(owner))
+	c.scheduler.Add(cache.MetaObjectToName(owner), t, requeue.BatchPeriod(owner))
 }
 
 func (c *Controller) podUpdated(old, pod *corev1.Pod) {
@@ -182,7 +182,7 @@ func (c *Controller) podDeleted(pod *corev1.Pod) {
 // revisionChanged enqueues the PodManager of a revision. If the revision is in use, the sync stores it again.
 func (c *Controller) revisionChanged(obj any) {
 	if owner := c.managerOf(lastKnown(obj)); owner != nil {
-		c.agenda.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
+		c.scheduler.Add(cache.MetaObjectToName(owner), queue.TriggerRevision, 0)
 	}
 }
 

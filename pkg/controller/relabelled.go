@@ -40,7 +40,7 @@ func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
 	}
 	if key := cache.MetaObjectToName(owner); c.shard.Has(key) {
 		c.Tracker.MarkUnsettled(key, pod.Name)
-		c.agenda.Add(key, queue.TriggerPodChanged, 0)
+		c.scheduler.Add(key, queue.TriggerPodChanged, 0)
 	}
 }
 

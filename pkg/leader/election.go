@@ -184,7 +184,7 @@ func (e *Election) release(ctx context.Context) {
 	switch {
 	case errors.Is(err, errShared):
 	case err != nil:
-		logger.Error(err, "Lease not released; it runs out by itself")
+		logger.Error(err, "Failed to release the Lease; it will expire")
 	case isOurs:
 		logger.Info("Released the lease")
 	}

@@ -140,7 +140,7 @@ func TestBackOffIsReported(t *testing.T) {
 	plan := Make(Observe(Manager(1), FailedPod(0, time.Second, 2)))
 	report := Reported(Manager(1), FailedPod(0, time.Second, 2))
 	report.Plan.Waiting = plan.Waiting
-	status, _ := status.Of(report)
+	status, _ := status.Compute(report)
 	for _, condition := range status.Conditions {
 		if condition.Type != v1.ConditionReady {
 			continue

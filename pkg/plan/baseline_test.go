@@ -113,7 +113,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = "unknown" }
 	o := RollingOut(Next(2, Limits("0", "1"), InPlace(v1.InPlaceOnly, 0)), Pod(0, V2), Pod(1, V2), Pod(2, stranger))
-	if moves := MovesOf(Make(o)); moves != "-2" {
+	if moves := ActionsOf(Make(o)); moves != "-2" {
 		t.Errorf("moves %q, want the stranger to go", moves)
 	}
 }
@@ -126,10 +126,10 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 		m := Next(3, Limits("0", "1"), Rollback, Strategy(strategy))
 		o := RollingOut(m, Pod(0, young), Pod(1, young), Pod(2, young))
 		m.Status.CurrentRevision = ""
-		if moves := MovesOf(Make(o)); moves != "" {
+		if moves := ActionsOf(Make(o)); moves != "" {
 			t.Fatalf("%s: %s before the status names what to return to", strategy, moves)
 		}
-		m.Status, _ = status.Of(ReportOf(o))
+		m.Status, _ = status.Compute(ReportOf(o))
 		if m.Status.CurrentRevision != o.Revisions[0].Name {
 			t.Fatalf("%s: the current revision is %q", strategy, m.Status.CurrentRevision)
 		}
@@ -138,7 +138,7 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 		}
 		o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3, V2, Crashing)}
 		for range 3 {
-			m.Status, _ = status.Of(ReportOf(o))
+			m.Status, _ = status.Compute(ReportOf(o))
 			o.Now = o.Now.Add(time.Minute)
 		}
 		if m.Status.FailedRevision != o.Revisions[1].Name {
@@ -185,10 +185,10 @@ func TestFailuresAreThoseOfTheRevision(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.moves {
+			if got := ActionsOf(Make(test.observed)); got != test.moves {
 				t.Errorf("moves %q, want %q", got, test.moves)
 			}
-			got, _ := status.Of(ReportOf(test.observed))
+			got, _ := status.Compute(ReportOf(test.observed))
 			if halted := ReasonIn(&got, v1.ConditionReady) == v1.ReasonHalted; halted != test.halted {
 				t.Errorf("Ready is %s: %s", ReasonIn(&got, v1.ConditionReady), MessageIn(&got, v1.ConditionReady))
 			}
@@ -248,10 +248,10 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 				}
 				return test.observed.Revisions[index].Name
 			}
-			if got := MovesOf(Make(test.observed)); got != test.moves {
+			if got := ActionsOf(Make(test.observed)); got != test.moves {
 				t.Errorf("moves %q, want %q", got, test.moves)
 			}
-			got, _ := status.Of(ReportOf(test.observed))
+			got, _ := status.Compute(ReportOf(test.observed))
 			if got.CurrentRevision != nameOf(test.current) || got.FailedRevision != nameOf(test.failed) {
 				t.Errorf("current %q, failed %q", got.CurrentRevision, got.FailedRevision)
 			}

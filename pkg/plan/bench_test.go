@@ -46,7 +46,7 @@ func BenchmarkStatus(b *testing.B) {
 			report := ReportOf(steady(pods))
 			b.ReportAllocs()
 			for b.Loop() {
-				status.Of(report)
+				status.Compute(report)
 			}
 		})
 	}

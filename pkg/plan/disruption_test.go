@@ -49,7 +49,7 @@ func TestDisruption(t *testing.T) {
 		"failed by itself":             {pod: FailedPod(0, time.Second, 0)},
 		"a deadline is the template's": {pod: Pod(0, stopped("DeadlineExceeded", "too long"))},
 		"a sysctl that no node allows is the template's": {pod: Pod(0, stopped("SysctlForbidden", "no"))},
-		"evicted, and all containers ended well":         {pod: Pod(0, Phase(corev1.PodSucceeded)), want: "Succeeded: the events of the pod may tell why"},
+		"evicted, and all containers ended well":         {pod: Pod(0, Phase(corev1.PodSucceeded)), want: "Succeeded: see the events of the pod"},
 		"preempted, and all containers ended well":       {pod: Pod(0, Phase(corev1.PodSucceeded), target(corev1.ConditionTrue)), want: "PreemptionByScheduler: made way"},
 		"evicted":                             {pod: Pod(0, evicted), want: "Evicted: low on memory"},
 		"evicted for more than its own limit": {pod: Pod(0, stopped("Evicted", "Usage of EmptyDir volume exceeds the limit"))},
@@ -131,7 +131,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 		"its containers have terminated, the pod not": {Pod(0), Pod(1), Pod(2, V2, target(corev1.ConditionTrue), Container(Terminated("Error", 137), corev1.ContainerState{}), target(corev1.ConditionTrue))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, _ := status.Of(ReportOf(RollingOut(m, pods...)))
+			status, _ := status.Compute(ReportOf(RollingOut(m, pods...)))
 			if ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady); status.FailedRevision != "" || ready.Reason != v1.ReasonRollingOut {
 				t.Errorf("failed revision %q, Ready says %s: %s", status.FailedRevision, ready.Reason, ready.Message)
 			} else if len(pods) != 3 || podstate.IsFinished(pods[2]) {

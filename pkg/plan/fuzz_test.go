@@ -54,8 +54,8 @@ func FuzzMake(f *testing.F) {
 		o.Revisions = []*appsv1.ControllerRevision{stored, foreign}
 		decided := plan.Make(o)
 		checkPlan(t, o, decided)
-		if again := plan.Make(o); MovesOf(again) != MovesOf(decided) {
-			t.Errorf("planned %s, and then %s", MovesOf(decided), MovesOf(again))
+		if again := plan.Make(o); ActionsOf(again) != ActionsOf(decided) {
+			t.Errorf("planned %s, and then %s", ActionsOf(decided), ActionsOf(again))
 		}
 		checkStatus(t, o, decided)
 	})
@@ -149,14 +149,14 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 		}
 	}
 	if most := m.DesiredReplicas() + m.MaxSurge(); len(decided.Create) > 0 && remaining+len(decided.Create) > most {
-		t.Errorf("%d pods beside %d, at most %d: %s", len(decided.Create), remaining, most, MovesOf(decided))
+		t.Errorf("%d pods beside %d, at most %d: %s", len(decided.Create), remaining, most, ActionsOf(decided))
 	}
 	if m.Spec.PodReplacementPolicy == v1.TerminationComplete && len(decided.Create) > 0 &&
 		remaining+len(terminating)+len(decided.Create) > m.DesiredReplicas()+m.MaxSurge() {
-		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, len(terminating), MovesOf(decided))
+		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, len(terminating), ActionsOf(decided))
 	}
 	if least := min(available, m.DesiredReplicas()-m.MaxUnavailable()); stays < least {
-		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, MovesOf(decided))
+		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, ActionsOf(decided))
 	}
 	for _, c := range decided.Create {
 		if c.Revision == nil || c.Revision.Template() == nil || c.Index < 0 || c.FailuresBefore < 0 {
@@ -170,7 +170,7 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
 	report := status.Report{Manager: o.Manager, Plan: decided.ForStatus(), Pods: o.Pods, Now: o.Now}
-	first, again := status.Of(report)
+	first, again := status.Compute(report)
 	active, _, _ := podstate.Split(o.Pods)
 	if int(first.Replicas) != len(active) || first.AvailableReplicas > first.ReadyReplicas || first.ReadyReplicas > first.Replicas || first.UpdatedReplicas > first.Replicas {
 		t.Errorf("of %d active pods the status is %+v", len(active), first)
@@ -194,7 +194,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 		next := o
 		next.Manager = m
 		before := settled
-		settled, _ = status.Of(status.Report{Manager: m, Plan: plan.Make(next).ForStatus(), Pods: o.Pods, Now: o.Now})
+		settled, _ = status.Compute(status.Report{Manager: m, Plan: plan.Make(next).ForStatus(), Pods: o.Pods, Now: o.Now})
 		if !status.Differs(&before, &settled) {
 			return
 		}

@@ -216,7 +216,7 @@ func TestInPlaceMoves(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := MovesOf(plan); got != test.want {
+			if got := ActionsOf(plan); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 			if Until(plan.Again) != test.again {

@@ -21,7 +21,7 @@ func (p *Plan) removeLeftovers(o Observed) {
 		return
 	}
 	if wait := o.Manager.CreationTimestamp.Add(leftoversAfter).Sub(o.Now); wait > 0 {
-		p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.AgainLeftovers))
+		p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.RequeueLeftovers))
 		return
 	}
 	for _, pod := range slices.Concat(active, finished) {
@@ -34,7 +34,7 @@ func (p *Plan) removeLeftovers(o Observed) {
 // backoff, orphans do not count either.
 func (p *Plan) adopt(o Observed) {
 	p.Adopt, _, _ = podstate.Split(o.Orphans)
-	if p.held(o, requeue.HoldAdopt, len(p.Adopt)) {
+	if p.held(o, requeue.BackoffAdopt, len(p.Adopt)) {
 		p.Adopt = nil
 	}
 }

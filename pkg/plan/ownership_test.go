@@ -53,7 +53,7 @@ func TestLeftovers(t *testing.T) {
 			if len(deleted) != len(test.deleted) || len(plan.Drop) != test.dropped || Until(plan.Again) != test.again {
 				t.Errorf("deletes %v, drops %d revisions, looks again after %v", deleted, len(plan.Drop), Until(plan.Again))
 			}
-			if test.again > 0 && plan.Again.Why != requeue.AgainLeftovers {
+			if test.again > 0 && plan.Again.Why != requeue.RequeueLeftovers {
 				t.Errorf("looks again because of %s", plan.Again.Why)
 			}
 			if len(test.deleted)+test.dropped > 0 && (!plan.NeedsLiveSpec() || plan.ActsOnPods()) {

@@ -74,7 +74,7 @@ func TestPartition(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := MovesOf(plan); got != test.want {
+			if got := ActionsOf(plan); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 			for _, d := range plan.Delete {
@@ -186,7 +186,7 @@ func TestPaused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -285,7 +285,7 @@ func TestHalted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -304,10 +304,10 @@ func recorded(name string) func(*v1.PodManager) {
 func TestFailureIsRecordedFirst(t *testing.T) {
 	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
 	plan := Make(observed)
-	if moves := MovesOf(plan); moves != "" || Until(plan.Again) != time.Second {
+	if moves := ActionsOf(plan); moves != "" || Until(plan.Again) != time.Second {
 		t.Errorf("moves %q, again %v; want none, and a look after a second", moves, plan.Again)
 	}
-	if report, _ := status.Of(ReportOf(observed)); report.Rollout == nil || len(report.Rollout.Failing) != 1 {
+	if report, _ := status.Compute(ReportOf(observed)); report.Rollout == nil || len(report.Rollout.Failing) != 1 {
 		t.Errorf("the record is %+v", report.Rollout)
 	}
 }
@@ -316,7 +316,7 @@ func TestFailureIsRecordedFirst(t *testing.T) {
 func TestRollbackIsNotHeld(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure), FailedNow)
 	plan := Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), Held(Now.Add(time.Minute))))
-	if got := MovesOf(plan); got != "+3 old, -2" {
+	if got := ActionsOf(plan); got != "+3 old, -2" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -42,9 +42,9 @@ type Observed struct {
 	// Taken has the names of pods that the informers do not watch. The value is true for a pod that is worth a warning, see IsForeign.
 	Taken map[string]bool
 	// Holds are the backoffs of requests that the API server has refused.
-	Holds map[requeue.HoldKey]requeue.Hold
-	Means inplace.Means
-	Now   time.Time
+	Holds        map[requeue.BackoffKey]requeue.Backoff
+	Capabilities inplace.Capabilities
+	Now          time.Time
 	// IsLive is set if all of this was read from the API server, not from the caches.
 	IsLive bool
 }
@@ -86,11 +86,11 @@ type Plan struct {
 	// Foreign are the names that the plan skips because pods of other owners have them.
 	Foreign []string
 	// Again is when to sync again if no event arrives.
-	Again requeue.LookAgain
+	Again requeue.Requeue
 
-	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Means is copied from Observed.
-	Assessed *rollout.State
-	Means    inplace.Means
+	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Capabilities is copied from Observed.
+	Assessed     *rollout.State
+	Capabilities inplace.Capabilities
 }
 
 // Creation is a pod to create.
@@ -134,7 +134,7 @@ func (p Plan) ActsOnPods() bool {
 
 // ForStatus returns what the status reports about the plan.
 func (p Plan) ForStatus() status.Decided {
-	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, Means: p.Means, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
+	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, Capabilities: p.Capabilities, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
 }
 
 // manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
@@ -158,22 +158,22 @@ func Make(o Observed) Plan {
 		Release:         released,
 		Foreign:         foreignNames(o),
 		Revisions:       history.Find(o.Sources()),
-		Means:           o.Means,
+		Capabilities:    o.Capabilities,
 	}
 	plan.adopt(o)
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
-	r := rollout.Assess(o.Manager, plan.Revisions, o.Means, active, finished, o.Now)
+	r := rollout.Assess(o.Manager, plan.Revisions, o.Capabilities, active, finished, o.Now)
 	plan.Assessed = r
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
 	}
 	plan.Drop = plan.Revisions.BeyondLimit()
-	hold, refused := o.Holds[CreateHold(r.Revisions.Update)]
+	hold, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
 	plan.Delete, plan.Update = moves.Delete, moves.Update
-	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.AgainDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.AgainHold))
+	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
 		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),
@@ -194,7 +194,7 @@ func Make(o Observed) Plan {
 // bound limits a plan to what one sync may do.
 func (p *Plan) bound(now time.Time) {
 	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Update) > MaxPerSync {
-		p.Again = requeue.LookAgain{At: now, Why: requeue.AgainMore}
+		p.Again = requeue.Requeue{At: now, Why: requeue.RequeueMore}
 	}
 	p.Delete = p.Delete[:min(len(p.Delete), MaxPerSync)]
 	p.Create = p.Create[:min(len(p.Create), MaxPerSync)]
@@ -210,18 +210,18 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	waiting := retries.Waiting[:min(missing, len(retries.Waiting))]
 	if len(waiting) > 0 {
 		p.Waiting = &waiting[0]
-		p.Again = p.Again.Sooner(requeue.LookAgain{At: waiting[0].Due, Why: requeue.AgainBackOff})
+		p.Again = p.Again.Sooner(requeue.Requeue{At: waiting[0].Due, Why: requeue.RequeueBackOff})
 	}
 	missing -= len(waiting)
 	unreplaced := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
-	if hold, found := o.holdOn(CreateHold(revision)); found && missing > 0 {
+	if hold, found := o.holdOn(CreateBackoff(revision)); found && missing > 0 {
 		p.hold(o, hold)
 		return unreplaced
 	}
 	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
 	p.Create = slices.Grow(p.Create, missing)
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
-		creation := Creation{Index: index, Revision: revision, Ungated: o.Means.PatchesOnly}
+		creation := Creation{Index: index, Revision: revision, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod

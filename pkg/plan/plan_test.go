@@ -59,27 +59,27 @@ func TestMake(t *testing.T) {
 			want:     want{create: []int{1, 3}, foreign: []string{"web-0"}},
 		},
 		"a refused delete in backoff: neither repeated, nor is the pod replaced": {
-			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(requeue.HoldDelete)),
+			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(requeue.BackoffDelete)),
 			want:     want{held: true, again: time.Minute},
 		},
 		"a refused delete in backoff: missing pods are created": {
-			observed: With(Observe(Manager(2), Pod(0)), heldOn(requeue.HoldDelete)),
+			observed: With(Observe(Manager(2), Pod(0)), heldOn(requeue.BackoffDelete)),
 			want:     want{create: []int{1}},
 		},
 		"a refused adoption in backoff holds up nothing else": {
-			observed: With(Observe(Manager(3), Pod(0)), heldOn(requeue.HoldAdopt), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
+			observed: With(Observe(Manager(3), Pod(0)), heldOn(requeue.BackoffAdopt), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
 			want:     want{create: []int{2, 3}, held: true, again: time.Minute},
 		},
 		"a refused finalizer in backoff holds up nothing else": {
-			observed: With(Observe(Manager(1, MaxTerminating("1"))), heldOn(requeue.HoldFinalizer)),
+			observed: With(Observe(Manager(1, MaxTerminating("1"))), heldOn(requeue.BackoffFinalizer)),
 			want:     want{create: []int{0}, held: true, again: time.Minute},
 		},
 		"a pod whose release is refused is not replaced": {
-			observed: With(Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"))), heldOn(requeue.HoldRelease)),
+			observed: With(Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"))), heldOn(requeue.BackoffRelease)),
 			want:     want{create: []int{2}, held: true, again: time.Minute},
 		},
 		"a refused revision in backoff holds up all else": {
-			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(requeue.HoldStore), func(o *Observed) { o.Revisions = nil }),
+			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(requeue.BackoffStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},
 		"replicas left out means three": {
@@ -253,9 +253,9 @@ func draining(seconds int32) func(*v1.PodManager) {
 }
 
 // heldOn puts requests of a kind into backoff for a minute.
-func heldOn(key requeue.HoldKey) func(*Observed) {
+func heldOn(key requeue.BackoffKey) func(*Observed) {
 	return func(o *Observed) {
-		o.Holds = map[requeue.HoldKey]requeue.Hold{key: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		o.Holds = map[requeue.BackoffKey]requeue.Backoff{key: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
@@ -341,7 +341,7 @@ func TestMakeIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || (plan.Again.Why == requeue.AgainMore) != test.more {
+			if got := len(plan.Create) + len(plan.Delete); got != MaxPerSync || (plan.Again.Why == requeue.RequeueMore) != test.more {
 				t.Errorf("%d in one sync, more: %v; want %d and %v", got, plan.Again.Why, MaxPerSync, test.more)
 			}
 		})
@@ -351,8 +351,8 @@ func TestMakeIsBounded(t *testing.T) {
 // A hold without a failure, as in a namespace that is being deleted, is not reported.
 func TestSilentHold(t *testing.T) {
 	o := Observe(Manager(3), Pod(0))
-	o.Holds = map[requeue.HoldKey]requeue.Hold{CreateHold(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}
+	o.Holds = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}
 	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || Until(plan.Again) != time.Minute {
-		t.Errorf("plans %v, held %v, again %v", MovesOf(plan), plan.Held, plan.Again)
+		t.Errorf("plans %v, held %v, again %v", ActionsOf(plan), plan.Held, plan.Again)
 	}
 }

@@ -84,13 +84,13 @@ func TestRestartMoves(t *testing.T) {
 		"the short form": func(*v1.PodManager) {}, "in full": whole, "in place": InPlace(v1.InPlaceIfPossible, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(RollingOut(Manager(3, Limits("0", "1"), change, restart), Pods3()...))); got != "+3 new, -2" {
+			if got := ActionsOf(Make(RollingOut(Manager(3, Limits("0", "1"), change, restart), Pods3()...))); got != "+3 new, -2" {
 				t.Errorf("got %q", got)
 			}
 		})
 	}
 	o := RollingOut(Manager(3, InPlace(v1.InPlaceOnly, 0), restart), Pods3()...)
-	if status, _ := status.Of(ReportOf(o)); ReasonIn(&status, v1.ConditionReady) != v1.ReasonNotInPlace || !strings.Contains(MessageIn(&status, v1.ConditionReady), "a restart was asked for") {
+	if status, _ := status.Compute(ReportOf(o)); ReasonIn(&status, v1.ConditionReady) != v1.ReasonNotInPlace || !strings.Contains(MessageIn(&status, v1.ConditionReady), "a restart was asked for") {
 		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
 	}
 }

@@ -254,11 +254,11 @@ func TestLostAndBrokenRevisions(t *testing.T) {
 	m := Next(1, Limits("0", "1"))
 	o := RollingOut(m, Pod(0))
 	o.Revisions[0].Data.Raw = []byte("nonsense")
-	if got := MovesOf(Make(o)); got != "+1 new, -0" {
+	if got := ActionsOf(Make(o)); got != "+1 new, -0" {
 		t.Errorf("with a last good revision that cannot be read: %q", got)
 	}
 	o.Revisions = o.Revisions[1:]
-	if got := MovesOf(Make(o)); got != "+1 new, -0" {
+	if got := ActionsOf(Make(o)); got != "+1 new, -0" {
 		t.Errorf("with a last good revision that is lost: %q", got)
 	}
 }

@@ -125,7 +125,7 @@ func TestRollingUpdate(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -197,7 +197,7 @@ func TestOtherStrategies(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})

@@ -82,11 +82,11 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
-			if got := MovesOf(plan); got != test.moves {
+			if got := ActionsOf(plan); got != test.moves {
 				t.Errorf("moves %q, want %q", got, test.moves)
 			}
 			report := ReportOf(test.observed)
-			got, again := status.Of(report)
+			got, again := status.Compute(report)
 			if got.ReadyReplicas != test.ready || got.AvailableReplicas != test.ready {
 				t.Errorf("%d ready, %d available, want %d", got.ReadyReplicas, got.AvailableReplicas, test.ready)
 			}

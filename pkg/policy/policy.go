@@ -23,8 +23,8 @@ var Names = []string{"pod-rights", "revision-rights"}
 
 // effects describes what users can do while a rule is not in force.
 var effects = map[string]string{
-	"pod-rights":      "who may write PodManagers can have pods made without a right to pods",
-	"revision-rights": "who may write PodManagers and ControllerRevisions can have pods made without a right to pods",
+	"pod-rights":      "users who may write PodManagers can create pods without the right to create pods",
+	"revision-rights": "users who may write PodManagers and ControllerRevisions can create pods without the right to create pods",
 }
 
 // Rule is the state of one of the rules.

@@ -52,9 +52,9 @@ func (s Shard) Selector() string {
 	return v1.LabelManager + "," + v1.LabelShard + "=" + s.String()
 }
 
-// StraySelector selects pods and revisions that are in no shard: orphans to be adopted, objects from before sharding was turned on, and
+// UnshardedSelector selects pods and revisions that are in no shard: orphans to be adopted, objects from before sharding was turned on, and
 // objects from another number of shards.
-func StraySelector(count int) string {
+func UnshardedSelector(count int) string {
 	var values []string
 	for _, s := range All(count) {
 		values = append(values, s.String())
@@ -67,8 +67,8 @@ func (s Shard) IsIn(labels map[string]string) bool {
 	return labels[v1.LabelManager] != "" && (s.Count == 0 || labels[v1.LabelShard] == s.String())
 }
 
-// IsStray reports whether StraySelector selects an object with these labels.
-func (s Shard) IsStray(labels map[string]string) bool {
+// IsUnsharded reports whether UnshardedSelector selects an object with these labels.
+func (s Shard) IsUnsharded(labels map[string]string) bool {
 	var other Shard
 	_, err := fmt.Sscanf(labels[v1.LabelShard], "%d-of-%d", &other.Index, &other.Count)
 	isValid := err == nil && other.Count == s.Count && other.Index >= 0 && other.Index < s.Count && other.String() == labels[v1.LabelShard]

@@ -52,10 +52,10 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// The selectors match what IsIn and IsStray report, and each object is in exactly one cache of a replica that holds all shards.
+// The selectors match what IsIn and IsUnsharded report, and each object is in exactly one cache of a replica that holds all shards.
 func TestSelectors(t *testing.T) {
 	const count = 16
-	strays, err := labels.Parse(StraySelector(count))
+	unsharded, err := labels.Parse(UnshardedSelector(count))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,14 +77,14 @@ func TestSelectors(t *testing.T) {
 				if got := s.IsIn(set); got != selector.Matches(set) {
 					t.Errorf("%v in shard %v: %v, but the selector %v", set, s, got, !got)
 				}
-				if got := s.IsStray(set); got != strays.Matches(set) {
+				if got := s.IsUnsharded(set); got != unsharded.Matches(set) {
 					t.Errorf("%v is a stray: %v, but the selector %v", set, got, !got)
 				}
 				if s.IsIn(set) {
 					caches++
 				}
 			}
-			if strays.Matches(set) {
+			if unsharded.Matches(set) {
 				caches++
 			}
 			if want := len(manager) / len("web"); caches != want {

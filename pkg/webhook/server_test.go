@@ -114,7 +114,7 @@ func (s *testServer) await(what string, isSo func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(patience); !isSo(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			s.t.Fatalf("waited in vain for %s", what)
+			s.t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }

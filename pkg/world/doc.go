@@ -17,6 +17,5 @@
 // again and prints each step.
 //
 // The world uses only exported parts of pkg/plan, and determines on its own what it has to know about a pod, so that it can prove the planner
-// wrong. Nothing here may import testing, because kubectl podmanager simulate uses this package. The tests of this package check the promises of
-// the planner.
+// wrong. Nothing here may import testing, because kubectl podmanager simulate uses this package.
 package world

@@ -41,7 +41,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 		return &failure
 	}
 	for _, p := range decided.Release {
-		if inplace.MustOpenFirst(p) {
+		if inplace.GateBlocksTraffic(p) {
 			w.updatePod(inplace.Update{Pod: p, Step: inplace.StepOpen})
 		}
 		p.OwnerReferences = nil
@@ -112,12 +112,12 @@ func (w *World) putRevisions(stores []history.Store) {
 
 // createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
-	hold := requeue.HoldKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
+	hold := requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
 	if w.fails(0.08) {
 		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
 		if w.chance(0.5) {
 			failure = requeue.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
-			w.holds[hold] = requeue.Hold{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
+			w.holds[hold] = requeue.Backoff{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
 		}
 		w.logf("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure

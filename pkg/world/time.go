@@ -99,7 +99,7 @@ func (w *World) nextStep(p *corev1.Pod) func() {
 func (w *World) edit(change func(*v1.PodManager)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[requeue.HoldKey]requeue.Hold{} // an edit ends all holds
+	w.holds = map[requeue.BackoffKey]requeue.Backoff{} // an edit ends all holds
 	change(w.Manager)
 }
 

@@ -32,11 +32,11 @@ type World struct {
 	Pods      []*corev1.Pod
 	Revisions []*appsv1.ControllerRevision
 	// Again is when the last sync requested the next one.
-	Again requeue.LookAgain
+	Again requeue.Requeue
 
 	dice  dice.Dice
 	user  *users.User
-	holds map[requeue.HoldKey]requeue.Hold
+	holds map[requeue.BackoffKey]requeue.Backoff
 	// remembered are the revisions that the last plan requested to remember. It is nil after a restart of the controller.
 	remembered []*history.Revision
 	// updateHash is the hash of the new revision, as of the last sync.
@@ -67,7 +67,7 @@ type World struct {
 // New returns a random world for a seed.
 func New(seed uint64) *World {
 	w := &World{
-		dice: dice.New(seed), holds: map[requeue.HoldKey]requeue.Hold{}, hidden: map[types.UID]*hiddenState{},
+		dice: dice.New(seed), holds: map[requeue.BackoffKey]requeue.Backoff{}, hidden: map[types.UID]*hiddenState{},
 		templateByHash: map[string]*corev1.PodTemplateSpec{},
 	}
 	w.Manager = &v1.PodManager{
@@ -179,7 +179,7 @@ func (w *World) Sync() (busy bool) {
 
 // Report writes the status after a plan and its failure, unless the API server fails. It returns the status, and whether it has changed.
 func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
-	told, again := status.Of(status.Report{
+	told, again := status.Compute(status.Report{
 		Manager: w.Manager, Plan: decided.ForStatus(), Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
 	})
 	w.Again = decided.Again.Sooner(again)

@@ -59,7 +59,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 }
 
 func usageError(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "%s: the flags are not right:\n  %s\nSee %[1]s -help\n",
+	fmt.Fprintf(stderr, "%s: invalid flags:\n  %s\nSee %[1]s -help\n",
 		programName, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	return exitUsage
 }

@@ -86,7 +86,7 @@ func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
 func newScopes(config *Config, c *clients.Clients, selector labels.Selector) (scopes, []source.Scope) {
 	objects := v1.LabelManager
 	if config.Shards > 0 {
-		objects = shard.StraySelector(config.Shards)
+		objects = shard.UnshardedSelector(config.Shards)
 	}
 	var all []source.Scope
 	for _, namespace := range config.Namespaces {

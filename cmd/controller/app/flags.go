@@ -109,7 +109,7 @@ func (o *Options) addWorkFlags(flags *flag.FlagSet) {
 		"`period` after which the caches announce all they hold once more; 0 for never, which is right unless you hunt a bug")
 	flags.StringVar(&o.PolicyName, policyFlag, o.PolicyName,
 		"beginning of the `name` of the ValidatingAdmissionPolicies of artifacts/policy.yaml; /readyz?verbose and a metric tell if they are "+
-			"missing; empty for not to look")
+			"missing; empty turns the check off")
 	flags.BoolVar(&o.ResizeAndDrain, "resize-and-drain", o.ResizeAndDrain,
 		"resize pods in place, and take them out of service for inPlaceGracePeriodSeconds; without it the controller needs no right to "+
 			"patch pods/resize and pods/status, replaces pods whose CPU or memory change, and changes images of pods while they serve")

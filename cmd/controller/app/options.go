@@ -295,7 +295,9 @@ func (o *Options) Config() *Config {
 }
 
 // means returns what the controller may do to a pod besides patching it.
-func (c *Config) means() inplace.Means { return inplace.Means{PatchesOnly: !c.ResizeAndDrain} }
+func (c *Config) means() inplace.Capabilities {
+	return inplace.Capabilities{PatchesOnly: !c.ResizeAndDrain}
+}
 
 // hasAllNamespaces reports whether the controller serves all namespaces, which needs cluster-wide rights.
 func (c *Config) hasAllNamespaces() bool { return slices.Contains(c.Namespaces, metav1.NamespaceAll) }

@@ -65,10 +65,10 @@ func (b *Bench) runPaper(context.Context) error {
 	observed := plantest.Observe(plantest.Manager(paper.PerManager), pods...)
 	report := plantest.ReportOf(observed)
 	c.Plan = secondsEach(long, func() { plan.Make(observed) })
-	c.Status = secondsEach(long, func() { status.Of(report) })
+	c.Status = secondsEach(long, func() { status.Compute(report) })
 	carried := labels.Set(typicalPod().Labels)
 	for selector, cost := range map[string]*float64{
-		shard.Shard{Index: 7, Count: paper.Shards}.Selector(): &c.Match, shard.StraySelector(paper.Shards): &c.StrayMatch,
+		shard.Shard{Index: 7, Count: paper.Shards}.Selector(): &c.Match, shard.UnshardedSelector(paper.Shards): &c.StrayMatch,
 	} {
 		parsed, err := labels.Parse(selector)
 		if err != nil {

@@ -172,7 +172,7 @@ func (a *Arena) Await(what string, holds func() (seen string, ok bool)) {
 			return
 		}
 		if !lab.Pause(ctx, 50*time.Millisecond) {
-			a.Must(fmt.Errorf("waited in vain for %s; seen: %s", what, seen))
+			a.Must(fmt.Errorf("timed out waiting for %s; seen: %s", what, seen))
 		}
 	}
 }

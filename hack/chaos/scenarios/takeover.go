@@ -139,7 +139,7 @@ func (c *crew) judgeGaps() {
 		took, most := gap.To.Sub(gap.From), takeoverAfterStop+c.longer(gap.From, gap.To)
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
-			c.Violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and nobody took it for %v, although no replica was disturbed; %v are allowed",
+			c.Violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and no replica acquired it for %v, although no replica was disturbed; %v are allowed",
 				gap.Lease, tenure.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
 		}
 	}

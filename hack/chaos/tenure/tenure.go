@@ -30,7 +30,7 @@ func (h *History) mayWrite(lease, replica string, at time.Time) (why string, may
 	}
 	switch {
 	case current.version == "":
-		return "nobody held it yet", false
+		return "no replica held it yet", false
 	case current.holder == "":
 		return fmt.Sprintf("it was released at %s, %v before", Clock(current.from), ago(at, current.from)), false
 	case current.holder != replica:

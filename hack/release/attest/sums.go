@@ -40,7 +40,7 @@ func checkFiles(folder string, sums map[string]string) error {
 			return err
 		}
 		if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != want {
-			return fmt.Errorf("%s is not the file that %s tells of: its checksum is another one", name, sumsFile)
+			return fmt.Errorf("%s does not match its checksum in %s", name, sumsFile)
 		}
 	}
 	entries, err := os.ReadDir(folder)

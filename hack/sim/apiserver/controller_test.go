@@ -43,7 +43,7 @@ func startController(ctx context.Context, t *testing.T, server *apiserver.Server
 	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Means{})
+	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{})
 	if err != nil {
 		t.Fatal(err)
 	}

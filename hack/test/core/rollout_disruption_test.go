@@ -21,7 +21,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 		condemned    bool
 	}{
 		"evicted":                                {status: `{"phase":"Failed","reason":"Evicted","message":"The node was low on memory","conditions":[{"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet"}]}`, told: "Evicted: The node was low on memory"},
-		"evicted, and all containers ended well": {status: `{"phase":"Succeeded"}`, told: "Succeeded: the events of the pod may tell why"},
+		"evicted, and all containers ended well": {status: `{"phase":"Succeeded"}`, told: "Succeeded: see the events of the pod"},
 		"not admitted":                           {status: `{"phase":"Failed","reason":"OutOfcpu","message":"Pod was rejected"}`, told: "OutOfcpu: Pod was rejected"},
 		"preempted": {
 			status: `{"phase":"Failed","conditions":[{"type":"DisruptionTarget","status":"True","reason":"PreemptionByScheduler","message":"it made way"}]}`,

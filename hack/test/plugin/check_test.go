@@ -182,7 +182,7 @@ func TestCheckCRD(t *testing.T) {
 		return body
 	})
 	got := missing.try("check", "web")
-	s.wants("no CRD", got.out, "knows no PodManagers")
+	s.wants("no CRD", got.out, "does not serve PodManagers")
 	s.wants("no CRD", got.out, "kubectl apply -f artifacts/crd.yaml")
 	if got.code != 1 || strings.Contains(got.out, "Leader") {
 		t.Errorf("no CRD: %v", got)

@@ -40,7 +40,7 @@ var everyVerb = []verb{
 	{arguments: "get web -w --until-ready --timeout 1m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"},
 	{arguments: "status web --timeout 1m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"},
 	{arguments: "status nope", editor: "there is no PodManager nope", edCode: 1, viewer: "there is no PodManager nope", viewCode: 1},
-	{arguments: "why web", editor: "Nothing holds it up", viewer: "Nothing holds it up"},
+	{arguments: "why web", editor: "Nothing blocks it", viewer: "Nothing blocks it"},
 	{arguments: "history web", editor: "app:1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "diff web", editor: "app:1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "check web", editor: "you may patch podmanagers", viewer: "you may not list pods"},
@@ -173,7 +173,7 @@ web AllReplicasAvailable 1/1 AGE
 └─ revision HASH (current) app:1`)
 	s.golden("get -w", s.pm("get", "web", "-w", "--until-ready", "--timeout", "1m"),
 		"web: AllReplicasAvailable (1 wanted, 1 updated, 1 available): 1 of 1 pod available")
-	s.golden("why", s.pm("why", "web"), "Nothing holds it up: 1 of 1 pod available.")
+	s.golden("why", s.pm("why", "web"), "Nothing blocks it: 1 of 1 pod available.")
 	simulated := s.tryWith(manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate", "-f", "-")
 	for _, want := range []string{
 		"Note: you may not read pods and controllerrevisions in this namespace, so the pods are taken to be as the status tells",

@@ -51,7 +51,7 @@ FIELD FROM TO HOW
 metadata.labels.a <none> b in place
 spec.containers[app].ports <none> [{"containerPort":80,"protocol":"TCP"}] new pod
 Pods are replaced: template.spec.containers[0].ports differs.`)
-	s.golden("why", s.pm("why", "web"), "Nothing holds it up: 2 of 2 pods available.")
+	s.golden("why", s.pm("why", "web"), "Nothing blocks it: 2 of 2 pods available.")
 	s.golden("a list", s.pm("get", "-l", "team=a"), "NAME STATE DESIRED UPDATED AVAILABLE AGE IMAGES MESSAGE\nweb AllReplicasAvailable 2 2 2 AGE app:2")
 
 	names := strings.Fields(s.pm("get", "web", "-o", "jsonpath={.status.podNames[*]}"))

@@ -84,7 +84,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 					e.Apply(ctx, key, &plan.Observed{Manager: manager, IsLive: true, Now: e.Clock.Now()}, test.plan, done)
 				}
 				isHeld := false
-				for _, hold := range e.Memories.Of(key).HoldsOf(manager.Generation) {
+				for _, hold := range e.States.Of(key).HoldsOf(manager.Generation) {
 					isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
 				}
 				if done.Err == nil && !isHeld && !slices.Contains(test.done, answer) {

@@ -34,8 +34,8 @@ func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 // with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
 	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
-	e.Memories.Of(key).BeginPlan()
-	if e.bringIn(ctx, key, observed, done) {
+	e.States.Of(key).BeginPlan()
+	if e.labelForShard(ctx, key, observed, done) {
 		return done, false
 	}
 	if decided.AddFinalizer {
@@ -79,15 +79,15 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 // abandonPlan ends the plan, because the cluster is not in the state that the plan assumes. No further request and no status may depend on
 // the plan. The next sync reads live, after the backoff of a failed sync.
 func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, why error) {
-	e.Memories.Of(key).ReadLive = true
+	e.States.Of(key).ReadLive = true
 	done.Outdated = true
 	done.AddError(why)
 }
 
 // holdBack starts a hold: plans leave out requests of this kind for a while, because the API server has refused them.
-func (e *Executor) holdBack(key cache.ObjectName, hold requeue.HoldKey, failure requeue.Failure, done *reconcile.Outcome) {
-	until := e.Memories.Of(key).Refuse(hold, failure, done.Manager.Generation, e.Clock.Now())
-	done.LookAgain(requeue.LookAgain{At: until, Why: requeue.AgainHold})
+func (e *Executor) holdBack(key cache.ObjectName, hold requeue.BackoffKey, failure requeue.Failure, done *reconcile.Outcome) {
+	until := e.States.Of(key).Refuse(hold, failure, done.Manager.Generation, e.Clock.Now())
+	done.Requeue(requeue.Requeue{At: until, Why: requeue.RequeueRefused})
 }
 
 // newManagerAge is the age up to which a PodManager needs no live read before its first plan. If a user has edited or deleted it in the
@@ -108,7 +108,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 		done.AddError(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
 		return true
 	}
-	live = e.Memories.Of(key).WithWholeStatus(live)
+	live = e.States.Of(key).WithWholeStatus(live)
 	// Comparing the generation is not enough: after an etcd restore, the same generation may have a different spec.
 	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
 		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
@@ -117,7 +117,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
 		e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, now) // the cache will show it
 	} else {
-		e.Memories.Of(key).ReadLive = true
+		e.States.Of(key).ReadLive = true
 	}
 	done.Outdated = true
 	done.AddError(reconcile.Changed(key.String(), errors.New("the PodManager has changed meanwhile, or is gone")))
@@ -135,10 +135,10 @@ func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decide
 		return e.adoptPod(ctx, key, done.Manager, decided.Adopt[i])
 	})
 	var releasedAll, adoptedAll bool
-	done.Released, releasedAll = e.collect(key, requeue.HoldRelease, released, done)
-	done.Adopted, adoptedAll = e.collect(key, requeue.HoldAdopt, adopted, done)
+	done.Released, releasedAll = e.collect(key, requeue.BackoffRelease, released, done)
+	done.Adopted, adoptedAll = e.collect(key, requeue.BackoffAdopt, adopted, done)
 	if !releasedAll || !adoptedAll {
-		done.LookAgain(requeue.LookAgain{At: e.Clock.Now(), Why: requeue.AgainMore})
+		done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueMore})
 	}
 	return releasedAll && adoptedAll
 }
@@ -149,27 +149,27 @@ func (e *Executor) applyDelete(ctx context.Context, key cache.ObjectName, deleti
 		return e.deletePod(ctx, key, done.Manager, deletions[i])
 	})
 	var all bool
-	done.Deleted, all = e.collect(key, requeue.HoldDelete, results, done)
+	done.Deleted, all = e.collect(key, requeue.BackoffDelete, results, done)
 	return all
 }
 
 // applyCreate creates pods with a slow start, and stops at the first failure, so that a quota or a broken template costs a few requests
 // instead of hundreds.
 func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creations []plan.Creation, done *reconcile.Outcome) {
-	results := startSlowly(len(creations), func(i int) PodResult {
+	results := slowStartBatch(len(creations), func(i int) PodResult {
 		return e.createPod(ctx, key, done.Manager, creations[i])
 	})
-	byRevision := map[requeue.HoldKey][]PodResult{}
+	byRevision := map[requeue.BackoffKey][]PodResult{}
 	for i, r := range results {
-		hold := plan.CreateHold(creations[i].Revision)
+		hold := plan.CreateBackoff(creations[i].Revision)
 		switch {
 		case r.Err != nil && requeue.NamespaceIsTerminating(r.Err):
 			// Hold creates back without reporting a failure: users need not know, and each pod deletion would cause another attempt.
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 			e.holdBack(key, hold, requeue.Failure{}, done)
 		case r.taken:
-			e.Memories.Of(key).NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
-			done.LookAgain(requeue.LookAgain{At: e.Clock.Now(), Why: requeue.AgainName}) // the next sync takes another name
+			e.States.Of(key).NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
+			done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueName}) // the next sync takes another name
 		default:
 			byRevision[hold] = append(byRevision[hold], r)
 		}
@@ -196,16 +196,16 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 		}
 		done.Updated[step] = append(done.Updated[step], r.Pod)
 		if r.refused || !updates[i].IsGateStep() && !updates[i].NeedsKubelet() {
-			done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainUpdated)) // no kubelet will respond with an event
+			done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueUpdated)) // no kubelet will respond with an event
 		}
 	}
-	e.collect(key, requeue.HoldUpdate, results, done)
+	e.collect(key, requeue.BackoffUpdate, results, done)
 }
 
 // collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests
 // succeeded. If the API server refuses a request, collect starts a hold with backoff. If a request finds its object changed, the plan ends.
 // Any other failure is an error of the sync.
-func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
+func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
 	var held *requeue.Failure
 	for _, r := range results {
 		if r.Pod != nil && r.Err == nil {
@@ -231,7 +231,7 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.HoldKey, results [
 	case held != nil: // once for all requests, because each call doubles the hold
 		e.holdBack(key, hold, *held, done)
 	case all && len(pods) > 0:
-		e.Memories.Of(key).Accept(hold)
+		e.States.Of(key).Accept(hold)
 	}
 	return pods, all
 }
@@ -243,9 +243,9 @@ var errNoResult = reconcile.Changed("", errors.New("the request has no result"))
 // failureOf returns the failure of a request, and whether to hold back such requests. If the previous plan also found this object changed,
 // this plan was made from a live read, and the object has not changed: a policy or a webhook refuses the request with a response that looks
 // like a change. Adoptions and finalizers are held back after any second failure, because the rest of the plan can do without them.
-func (e *Executor) failureOf(key cache.ObjectName, hold requeue.HoldKey, generation int64, err error) (failure requeue.Failure, isHeld bool) {
+func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, generation int64, err error) (failure requeue.Failure, isHeld bool) {
 	failure = requeue.Failed(hold.Condition, err)
-	memory := e.Memories.Of(key)
+	memory := e.States.Of(key)
 	_, wasHeld := memory.HoldsOf(generation)[hold] // it has not succeeded since
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
@@ -253,7 +253,7 @@ func (e *Executor) failureOf(key cache.ObjectName, hold requeue.HoldKey, generat
 		failure.Reason = v1.ReasonForbidden
 	case isChanged:
 		failure.Reason = ""
-	case hold == requeue.HoldAdopt || hold == requeue.HoldFinalizer:
+	case hold == requeue.BackoffAdopt || hold == requeue.BackoffFinalizer:
 		return failure, failure.Refused() || memory.FoundChanged(hold.Condition)
 	}
 	return failure, failure.Refused()

@@ -53,10 +53,10 @@ func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, d
 	if err != nil {
 		// The PodManager may be gone, have other finalizers, or be terminating, in which case no finalizer can be added.
 		err = changed("finalizers", fmt.Errorf("changing the finalizers: %w", err))
-		e.collect(key, requeue.HoldFinalizer, []PodResult{{Err: err}}, done)
+		e.collect(key, requeue.BackoffFinalizer, []PodResult{{Err: err}}, done)
 		return false
 	}
-	e.Memories.Of(key).Accept(requeue.HoldFinalizer)
+	e.States.Of(key).Accept(requeue.BackoffFinalizer)
 	klog.FromContext(ctx).V(2).Info("Changed the finalizers", "finalizers", finalizers)
 	e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, e.Clock.Now())
 	done.Manager = live

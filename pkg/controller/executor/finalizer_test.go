@@ -19,15 +19,15 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
 func newExecutor(clients source.Clients) *Executor {
-	return New(reconcile.Deps{Clients: clients, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}})
+	return New(reconcile.Deps{Clients: clients, Tracker: consistency.NewTracker(), States: syncstate.New(), Clock: clock.RealClock{}})
 }
 
 // carryOut makes a plan for a PodManager without pods, and carries it out.
@@ -115,7 +115,7 @@ func TestRefusedFinalizer(t *testing.T) {
 			if len(done.Created) != 1 || done.Err != nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
 				t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.Err, done.Failure)
 			}
-			if held := e.Memories.Of(cache.MetaObjectToName(manager)).HoldsOf(manager.Generation); len(held) != 1 || done.Again.Never() {
+			if held := e.States.Of(cache.MetaObjectToName(manager)).HoldsOf(manager.Generation); len(held) != 1 || done.Again.Never() {
 				t.Errorf("held back: %v, again %+v", held, done.Again)
 			}
 		})

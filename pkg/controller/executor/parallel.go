@@ -26,9 +26,9 @@ func InParallel(count int, call func(i int) PodResult) []PodResult {
 	return slowStart(count, maxAtOnce, func(PodResult) bool { return false }, call)
 }
 
-// startSlowly makes up to count calls. It starts with one, and each call that ends admits one more, up to maxAtOnce at a time. After a call
+// slowStartBatch makes up to count calls. It starts with one, and each call that ends admits one more, up to maxAtOnce at a time. After a call
 // has failed, it starts no further calls. It returns the results of the calls that it made, in order.
-func startSlowly(count int, call func(i int) PodResult) []PodResult {
+func slowStartBatch(count int, call func(i int) PodResult) []PodResult {
 	return slowStart(count, 1, func(r PodResult) bool { return r.Err != nil }, call)
 }
 

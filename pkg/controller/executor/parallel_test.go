@@ -39,7 +39,7 @@ func TestSlowStart(t *testing.T) {
 					most = max(most, running)
 				}
 				began := time.Now()
-				results := startSlowly(test.count, func(i int) PodResult {
+				results := slowStartBatch(test.count, func(i int) PodResult {
 					count(+1)
 					defer count(-1)
 					time.Sleep(time.Millisecond) // until all calls that end at the same time have ended
@@ -68,7 +68,7 @@ func TestSlowStart(t *testing.T) {
 // With a quota of 5, only a few of 500 creates are refused. How many depends on whether successes or refusals come back first.
 func TestQuotaRefusesFewCreates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		results := startSlowly(500, func(i int) PodResult {
+		results := slowStartBatch(500, func(i int) PodResult {
 			time.Sleep(time.Second)
 			if i >= 5 {
 				return PodResult{Err: errors.New("exceeded quota")}

@@ -33,16 +33,16 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
-		e.Memories.Of(key).Accept(requeue.HoldStore)
+		e.States.Of(key).Accept(requeue.BackoffStore)
 		store.Done(stored)
 		return true
 	case apierrors.IsAlreadyExists(err):
 		return e.resolveRevisionName(ctx, key, store, done)
 	case requeue.NamespaceIsTerminating(err):
 		done.Outdated = true
-		e.holdBack(key, requeue.HoldStore, requeue.Failure{}, done)
+		e.holdBack(key, requeue.BackoffStore, requeue.Failure{}, done)
 	default:
-		e.failed(key, requeue.HoldStore, changedUnlessInvalid(store.Revision.Name, fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)), done)
+		e.failed(key, requeue.BackoffStore, changedUnlessInvalid(store.Revision.Name, fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)), done)
 	}
 	return false
 }
@@ -70,7 +70,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.Manager, v1.GroupVersionKind))
 		adopted, err := e.writeRevision(ctx, key, wanted, true)
 		if err != nil {
-			e.failed(key, requeue.HoldStore, changed(revision.Name, fmt.Errorf("adopting revision %s: %w", revision.Name, err)), done)
+			e.failed(key, requeue.BackoffStore, changed(revision.Name, fmt.Errorf("adopting revision %s: %w", revision.Name, err)), done)
 			return false
 		}
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
@@ -78,7 +78,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 	if len(revisions) > 0 {
 		// The plan has these revisions with their old resourceVersions.
 		done.Outdated = true
-		done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainCache))
+		done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueCache))
 		return false
 	}
 	return true
@@ -102,7 +102,7 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
 		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
 	case owner != nil && owner.Name == key.Name && owner.UID != done.Manager.UID:
-		e.dropOfPredecessor(ctx, key, stored, done)
+		e.deletePredecessorRevision(ctx, key, stored, done)
 		return false
 	}
 	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
@@ -110,9 +110,9 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	return false
 }
 
-// dropOfPredecessor deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if it is
+// deletePredecessorRevision deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if it is
 // down, this PodManager would have no pods until it is back.
-func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *reconcile.Outcome) {
+func (e *Executor) deletePredecessorRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *reconcile.Outcome) {
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
@@ -123,19 +123,19 @@ func (e *Executor) dropOfPredecessor(ctx context.Context, key cache.ObjectName, 
 		return
 	}
 	if err := e.deleteRevision(ctx, revision); err != nil {
-		e.failed(key, requeue.HoldStore, err, done)
+		e.failed(key, requeue.BackoffStore, err, done)
 		return
 	}
 	klog.FromContext(ctx).V(2).Info("Deleted revision of a deleted PodManager of the same name", "revision", klog.KObj(revision))
 	done.Outdated = true
-	done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainRevisionName))
+	done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueRevisionName))
 }
 
 // dropRevisions deletes revisions that are no longer needed. If one is needed after all, a later sync stores it again.
 func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *reconcile.Outcome) {
 	for _, revision := range revisions {
 		if err := e.deleteRevision(ctx, revision); err != nil {
-			e.failed(key, requeue.HoldDrop, err, done)
+			e.failed(key, requeue.BackoffDrop, err, done)
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
@@ -154,7 +154,7 @@ func (e *Executor) deleteRevision(ctx context.Context, revision *appsv1.Controll
 }
 
 // failed adds a failed request for a revision to the outcome.
-func (e *Executor) failed(key cache.ObjectName, hold requeue.HoldKey, err error, done *reconcile.Outcome) {
+func (e *Executor) failed(key cache.ObjectName, hold requeue.BackoffKey, err error, done *reconcile.Outcome) {
 	e.collect(key, hold, []PodResult{{Err: err}}, done)
 }
 
@@ -163,7 +163,7 @@ func (e *Executor) markRevisions(ctx context.Context, key cache.ObjectName, revi
 	for _, revision := range revisions {
 		marked, err := e.writeRevision(ctx, key, revision, true)
 		if err != nil {
-			e.failed(key, requeue.HoldMark, changedUnlessInvalid(revision.Name, fmt.Errorf("marking revision %s: %w", revision.Name, err)), done)
+			e.failed(key, requeue.BackoffMark, changedUnlessInvalid(revision.Name, fmt.Errorf("marking revision %s: %w", revision.Name, err)), done)
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Marked revision", "revision", klog.KObj(marked), "failed", marked.Annotations[v1.AnnotationFailed] != "",

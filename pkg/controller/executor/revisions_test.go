@@ -14,9 +14,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
@@ -41,7 +41,7 @@ func TestRevisionOfNamesake(t *testing.T) {
 			}
 			namesake := metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "another", Controller: ptr.To(true)}
 			kube := kubefake.NewClientset(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", OwnerReferences: []metav1.OwnerReference{namesake}}})
-			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), Memories: memory.New(), Clock: clock.RealClock{}})
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), States: syncstate.New(), Clock: clock.RealClock{}})
 
 			done := &reconcile.Outcome{Manager: manager}
 			wanted := history.Store{Revision: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1"}}}

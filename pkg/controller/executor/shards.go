@@ -40,10 +40,10 @@ func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) m
 	return labels
 }
 
-// bringIn sets the shard label on pods and revisions of the PodManager that lack it: they are from before sharding was turned on, or another
+// labelForShard sets the shard label on pods and revisions of the PodManager that lack it: they are from before sharding was turned on, or another
 // client has changed the label. It reports whether there are any. If so, the sync does nothing else, because the cache shows the controller's
 // own writes only for objects that are in the shard.
-func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *reconcile.Outcome) bool {
+func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *reconcile.Outcome) bool {
 	part := e.Scopes.Of(key.Namespace).Shard()
 	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
 		return false
@@ -56,9 +56,9 @@ func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *
 	if len(pods)+len(revisions) == 0 {
 		return false
 	}
-	if hold, found := observed.Holds[requeue.HoldAdopt]; found && observed.Now.Before(hold.Until) {
+	if hold, found := observed.Holds[requeue.BackoffAdopt]; found && observed.Now.Before(hold.Until) {
 		done.Failure = &hold.Failure
-		done.LookAgain(requeue.LookAgain{At: hold.Until, Why: requeue.AgainHold})
+		done.Requeue(requeue.Requeue{At: hold.Until, Why: requeue.RequeueRefused})
 		return true
 	}
 	pods = pods[:min(len(pods), plan.MaxPerSync)]
@@ -71,9 +71,9 @@ func (e *Executor) bringIn(ctx context.Context, key cache.ObjectName, observed *
 			results = append(results, PodResult{Err: err})
 		}
 	}
-	if _, all := e.collect(key, requeue.HoldAdopt, results, done); all {
+	if _, all := e.collect(key, requeue.BackoffAdopt, results, done); all {
 		done.Outdated = true
-		done.LookAgain(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.AgainCache))
+		done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueCache))
 	}
 	klog.FromContext(ctx).V(2).Info("Brought pods and revisions into the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	return true

@@ -75,7 +75,7 @@ var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, wh
 // openGate opens the readiness gate of a pod that is about to be released, because nothing would open it later. A controller that may not
 // open it releases the pod all the same.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
-	if !inplace.MustOpenFirst(pod) || e.Means.PatchesOnly {
+	if !inplace.GateBlocksTraffic(pod) || e.Capabilities.PatchesOnly {
 		return nil
 	}
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err

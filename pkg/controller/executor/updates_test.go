@@ -17,9 +17,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -134,7 +134,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker(), Memories: memory.New()})
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker(), States: syncstate.New()})
 			pod := Pod(0)
 			pod.Spec = *one.Spec.DeepCopy()
 			update := inplace.Update{Step: test.step, Pod: pod, From: RevisionWith("one", one), To: RevisionWith("two", two)}

@@ -11,13 +11,13 @@ import (
 
 func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) }
 
-func newAgenda(t *testing.T) *Agenda {
+func newAgenda(t *testing.T) *Scheduler {
 	a := New(clock.RealClock{}, everything)
 	t.Cleanup(a.Workqueue.ShutDown)
 	return a
 }
 
-func (a *Agenda) next() string {
+func (a *Scheduler) next() string {
 	key, _ := a.Workqueue.Get()
 	a.Take(key)
 	a.Workqueue.Done(key)

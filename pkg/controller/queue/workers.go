@@ -22,7 +22,7 @@ func newWorkers() workers {
 }
 
 // Employ sets the number of workers.
-func (a *Agenda) Employ(count int) {
+func (a *Scheduler) Employ(count int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.workers.idle = count
@@ -30,7 +30,7 @@ func (a *Agenda) Employ(count int) {
 
 // Begin reports whether a worker may sync a key that it has got from the workqueue. If not, the key waits until End is called for another key
 // of its namespace. There is such a key, because a namespace without a worker always gets one.
-func (a *Agenda) Begin(key cache.ObjectName) bool {
+func (a *Scheduler) Begin(key cache.ObjectName) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	w := &a.workers
@@ -47,13 +47,13 @@ func (a *Agenda) Begin(key cache.ObjectName) bool {
 
 // End records that the sync of a key is over, and queues two waiting keys of its namespace: the most urgent one, and the one that has waited
 // longest. One takes the place of the key. The other one is in case more workers are idle by now.
-func (a *Agenda) End(key cache.ObjectName) {
+func (a *Scheduler) End(key cache.ObjectName) {
 	for _, next := range a.end(key.Namespace) {
 		a.Workqueue.Add(next)
 	}
 }
 
-func (a *Agenda) end(namespace string) (next []cache.ObjectName) {
+func (a *Scheduler) end(namespace string) (next []cache.ObjectName) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	w := &a.workers

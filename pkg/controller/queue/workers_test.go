@@ -16,7 +16,7 @@ func of(namespace string, count int) (keys []cache.ObjectName) {
 }
 
 // begin begins to sync as many of the keys as possible.
-func (a *Agenda) begin(keys []cache.ObjectName) (begun int) {
+func (a *Scheduler) begin(keys []cache.ObjectName) (begun int) {
 	for _, key := range keys {
 		if a.Begin(key) {
 			begun++

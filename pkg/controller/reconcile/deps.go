@@ -6,19 +6,19 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/mycompany/podmanager/pkg/consistency"
-	"github.com/mycompany/podmanager/pkg/controller/memory"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
 // Deps are the dependencies that the parts of a sync share.
 type Deps struct {
 	source.Clients
-	Scopes   source.ByNamespace
-	Tracker  *consistency.Tracker
-	Memories *memory.Memories
-	Means    inplace.Means
-	Clock    clock.PassiveClock
+	Scopes       source.ByNamespace
+	Tracker      *consistency.Tracker
+	States       *syncstate.Store
+	Capabilities inplace.Capabilities
+	Clock        clock.PassiveClock
 }
 
 const (

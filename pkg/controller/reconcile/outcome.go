@@ -35,11 +35,11 @@ type Outcome struct {
 	Err    error
 	errors int
 	// Again is when to requeue the key.
-	Again requeue.LookAgain
+	Again requeue.Requeue
 }
 
-// LookAgain requeues the key at a time, unless it is requeued sooner.
-func (o *Outcome) LookAgain(again requeue.LookAgain) { o.Again = o.Again.Sooner(again) }
+// Requeue requeues the key at a time, unless it is requeued sooner.
+func (o *Outcome) Requeue(again requeue.Requeue) { o.Again = o.Again.Sooner(again) }
 
 // AddFailure adds a failed request. The status reports the first refusal or, if there is none, the first failure. A refusal is not an error.
 func (o *Outcome) AddFailure(failure requeue.Failure, err error) {

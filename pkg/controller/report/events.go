@@ -41,7 +41,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	r.reportDisruptions(decided.Create, done)
 	event(v1.EventCreated, "Create", done.Created, "Created", "")
 	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
-	for why, pods := range r.Means.ByDrained(done.Manager, done.Updated[inplace.StepUpdate]) {
+	for why, pods := range r.Capabilities.GroupByDrainReason(done.Manager, done.Updated[inplace.StepUpdate]) {
 		if why != "" {
 			why = ", without being drained: " + why
 		}
@@ -76,7 +76,7 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.
 
 // reportForeign warns, once for each name, that a foreign pod uses it.
 func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *reconcile.Outcome) {
-	memory := r.Memories.Of(key)
+	memory := r.States.Of(key)
 	for _, name := range names {
 		if slices.Contains(memory.ReportedForeign, name) {
 			continue
@@ -84,14 +84,14 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 		// With the related pod, client-go does not merge events about two names.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
-			fmt.Sprintf("Pod %s is somebody else's: it is left alone, and another index is used", name))
+			fmt.Sprintf("Pod %s belongs to another owner: it is left alone, and another index is used", name))
 	}
 	memory.ReportedForeign = names
 }
 
 // reportFailure logs a failure and sends a warning, if the failure differs from the one in the last warning.
 func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
-	memory := r.Memories.Of(key)
+	memory := r.States.Of(key)
 	if done.Failure == nil {
 		memory.ReportedFailure = nil
 		return
@@ -120,7 +120,7 @@ func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done
 
 // reportStatusFailure sends a warning, once, if the status cannot be written, because the status cannot report that itself.
 func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
-	memory := r.Memories.Of(key)
+	memory := r.States.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
 	if refused && !memory.ReportedStatus {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.ErrorText(err))

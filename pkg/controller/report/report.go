@@ -49,22 +49,22 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	if changed {
 		pods = r.Scopes.Of(key.Namespace).Newer(done.Pods(pods))
 	}
-	wanted, again := status.Of(status.Report{
+	wanted, again := status.Compute(status.Report{
 		Manager: done.Manager, Plan: decided.ForStatus(), Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.Failure, Now: observed.Now,
 	})
-	done.LookAgain(again)
+	done.Requeue(again)
 	if !status.Differs(&done.Manager.Status, &wanted) {
 		return false, nil
 	}
 	now := r.Clock.Now()
-	if wait := r.Memories.Of(key).Pace.Wait(&done.Manager.Status, &wanted, done.Failure, now); wait > 0 {
+	if wait := r.States.Of(key).Pace.Wait(&done.Manager.Status, &wanted, done.Failure, now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
-		done.LookAgain(requeue.After(now, wait, requeue.AgainStatus))
+		done.Requeue(requeue.After(now, wait, requeue.RequeueStatus))
 		return false, nil
 	}
 	defer r.statusWrites.Add(-1)
 	if r.statusWrites.Add(1) > maxStatusWrites {
-		done.LookAgain(requeue.After(now, statusRetry+rand.N(statusRetry), requeue.AgainStatus))
+		done.Requeue(requeue.After(now, statusRetry+rand.N(statusRetry), requeue.RequeueStatus))
 		return false, nil
 	}
 	before := done.Manager
@@ -76,7 +76,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 		r.recorder.record(before, nil, transition.Type, transition.Reason, "RollOut", transition.Message)
 	}
 	if before.Status.FailedRevision != wanted.FailedRevision || before.Status.CurrentRevision != wanted.CurrentRevision {
-		done.LookAgain(requeue.LookAgain{At: now, Why: requeue.AgainMore}) // the next plan depends on these fields
+		done.Requeue(requeue.Requeue{At: now, Why: requeue.RequeueMore}) // the next plan depends on these fields
 	}
 	return true, nil
 }
@@ -84,9 +84,9 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 // ReportEarly writes the first status of a new PodManager before a plan that will take a while. If that fails, it only logs the error: Report
 // writes the status again after the plan.
 func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
-	status, _ := status.Of(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
+	status, _ := status.Compute(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
 	if err := r.writeStatus(ctx, key, done, status); err != nil {
-		klog.FromContext(ctx).V(2).Info("Cannot tell ahead what will be done", "err", requeue.ErrorText(err))
+		klog.FromContext(ctx).V(2).Info("Failed to write the first status", "err", requeue.ErrorText(err))
 	}
 }
 
@@ -94,7 +94,7 @@ func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observ
 // status as it is, because nothing new is known about the pods.
 func (r *Reporter) ReportBroken(ctx context.Context, key cache.ObjectName, reason, event, message string) (err error) {
 	defer reconcile.RecoverTo(&err) // the PodManager may make this panic, too
-	manager := r.Memories.Of(key).WithWholeStatus(r.Scopes.Of(key.Namespace).ManagerNamed(key))
+	manager := r.States.Of(key).WithWholeStatus(r.Scopes.Of(key.Namespace).ManagerNamed(key))
 	if manager == nil {
 		return nil // it is gone
 	}

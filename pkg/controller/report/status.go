@@ -28,7 +28,7 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 	if err := r.writeStatus(ctx, key, done, counted); err != nil {
 		return err
 	}
-	done.LookAgain(requeue.After(r.Clock.Now(), reconcile.StaleRetry, requeue.AgainRevisionName))
+	done.Requeue(requeue.After(r.Clock.Now(), reconcile.StaleRetry, requeue.RequeueRevisionName))
 	return nil
 }
 
@@ -55,17 +55,17 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	}
 	if apierrors.IsNotFound(err) {
 		// The PodManager is gone, which a live read will confirm, or a webhook claims so.
-		r.Memories.Of(key).ReadLive = true
+		r.States.Of(key).ReadLive = true
 		return reconcile.Changed(key.String(), fmt.Errorf("writing the status: %w", err))
 	}
 	r.reportStatusFailure(key, manager, err)
 	if err != nil {
 		return fmt.Errorf("writing the status: %w", err)
 	}
-	r.Memories.Of(key).Pace.Wrote(r.Clock.Now())
+	r.States.Of(key).Pace.Wrote(r.Clock.Now())
 	metrics.StatusWrites.Inc()
 	r.Tracker.Saw(key, source.ManagersResource, current.ResourceVersion, r.Clock.Now())
-	memory := r.Memories.Of(key)
+	memory := r.States.Of(key)
 	if memory.NoteStatus(&wanted, &current.Status) {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus",
 			"The API server does not keep the whole status: the CRD is older than the controller, run kubectl apply -f artifacts/crd.yaml")
@@ -85,7 +85,7 @@ func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manage
 	if err != nil {
 		return nil, err
 	}
-	live = r.Memories.Of(key).WithWholeStatus(live)
+	live = r.States.Of(key).WithWholeStatus(live)
 	if !status.RemembersTheSame(&live.Status, &manager.Status) {
 		r.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, r.Clock.Now())
 		return nil, errOtherController

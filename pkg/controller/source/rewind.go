@@ -47,10 +47,10 @@ type checkedSource struct {
 	namespace, selector string
 	client              metadata.Interface // reads the witnesses
 	source              *cache.ListWatch
-	// isOfNow makes lists consistent: the source drops resourceVersion=0, which an informer sends first. Such a list may come from the API
+	// consistentList makes lists consistent: the source drops resourceVersion=0, which an informer sends first. Such a list may come from the API
 	// server's cache and be older than the last writes of the shard's previous holder. A watch that starts with all objects is consistent
 	// anyway.
-	isOfNow bool
+	consistentList bool
 	// answered is called after each request of the informer, rewound if the API server has gone back in time. Both are set before the
 	// informer starts.
 	answered func(ctx context.Context, err error)
@@ -94,7 +94,7 @@ func (s *checkedSource) list(ctx context.Context, options metav1.ListOptions) (l
 	if isFirstPage {
 		err = s.check(ctx, maxWitnesses)
 	}
-	if s.isOfNow && options.ResourceVersion == "0" {
+	if s.consistentList && options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
 	if err == nil {

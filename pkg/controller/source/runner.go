@@ -182,9 +182,9 @@ func (r *scopeRunner) logState(logger klog.Logger) {
 	case r.state.Phase == ScopeStarting:
 		logger.V(2).Info("Not served yet", "why", r.state.Why)
 	case r.state.Phase != ScopeServed:
-		logger.Error(errors.New(r.state.Why), "Not served; taken up as soon as it can be")
+		logger.Error(errors.New(r.state.Why), "Not served; will start as soon as the problem is solved")
 	case r.state.Why != "":
-		logger.Error(errors.New(r.state.Why), "Served, but not all of it works")
+		logger.Error(errors.New(r.state.Why), "Served, but some rights are missing")
 	case hadProblem:
 		logger.Info("Served")
 	default:

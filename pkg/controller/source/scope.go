@@ -83,7 +83,7 @@ func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) 
 	own := Scope{Namespace: s.Namespace, selector: s.selector, shard: part, PodManagers: s.PodManagers, relabelled: s.relabelled}
 	own.addObjects(clients, resync, part.Selector())
 	for _, source := range own.sources {
-		source.isOfNow, source.rewound = true, s.sources[0].rewound
+		source.consistentList, source.rewound = true, s.sources[0].rewound
 	}
 	own.Pods, own.Revisions = append(own.Pods, s.Pods...), append(own.Revisions, s.Revisions...)
 	return own
@@ -154,7 +154,7 @@ func (s Scope) Shard() shard.Shard { return s.shard }
 
 // Shows reports whether the caches show, or will show, a pod or revision with these labels.
 func (s Scope) Shows(labels map[string]string) bool {
-	return s.shard.IsIn(labels) || s.shard.IsStray(labels)
+	return s.shard.IsIn(labels) || s.shard.IsUnsharded(labels)
 }
 
 // Seen returns the resourceVersion of each store that shows the controller's writes.

@@ -26,7 +26,7 @@ type Diff struct {
 // Templates compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
 func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if from == nil || to == nil {
-		return Diff{}, "the template that the pod was made from is not known any more"
+		return Diff{}, "the pod's revision no longer exists"
 	}
 	if from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] {
 		return Diff{}, "a restart was asked for"

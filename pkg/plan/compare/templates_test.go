@@ -132,7 +132,7 @@ func TestTemplates(t *testing.T) {
 			}
 		})
 	}
-	if _, why := Templates(nil, TemplateWith()); why != "the template that the pod was made from is not known any more" {
+	if _, why := Templates(nil, TemplateWith()); why != "the pod's revision no longer exists" {
 		t.Errorf("without the old template: %q", why)
 	}
 }

@@ -13,20 +13,20 @@ import (
 // the status still describes the pod before the update. But a pod whose resize is stuck serves as before.
 func isInService(pod *corev1.Pod, now time.Time) bool {
 	return podstate.IsReady(pod) && pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" && !podstate.IsDrained(pod) &&
-		(!inplace.IsUpdating(pod) || inplace.IsResizeHeldUp(pod)) && inplace.UntilBelieved(pod, now) == 0
+		(!inplace.IsUpdating(pod) || inplace.IsResizeStuck(pod)) && inplace.StatusTrustDelay(pod, now) == 0
 }
 
 // UntilAvailable returns how long a pod in service has to stay in service to become available. If the pod is not in service, it returns false and
 // the time until that may change without an event; zero means never.
 func UntilAvailable(pod *corev1.Pod, minReady time.Duration, now time.Time) (time.Duration, bool) {
 	if !isInService(pod, now) {
-		return inplace.UntilBelieved(pod, now), false
+		return inplace.StatusTrustDelay(pod, now), false
 	}
 	if minReady == 0 {
 		return 0, true
 	}
 	since := podstate.ReadySince(pod)
-	if updated := inplace.UpdatedAt(pod); updated.After(since) && !inplace.IsResizeHeldUp(pod) {
+	if updated := inplace.UpdatedAt(pod); updated.After(since) && !inplace.IsResizeStuck(pod) {
 		since = updated
 	}
 	return max(0, since.Add(minReady).Sub(now)), true

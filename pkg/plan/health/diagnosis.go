@@ -77,7 +77,7 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	}
 	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
 		// The template may name a node that does not exist.
-		return symptom{unscheduled, fmt.Sprintf("node %s has not taken it up; if that lasts, look whether the node is there", pod.Spec.NodeName)}
+		return symptom{unscheduled, fmt.Sprintf("node %s has not accepted the pod; if that lasts, check that the node exists and is ready", pod.Spec.NodeName)}
 	}
 	for i := range statuses {
 		switch status := &statuses[i]; {
@@ -125,14 +125,14 @@ func examineUpdate(pod *corev1.Pod, now time.Time) string {
 	switch {
 	case podstate.HasOtherResources(pod):
 		return "being resized"
-	case inplace.UntilBelieved(pod, now) > 0:
+	case inplace.StatusTrustDelay(pod, now) > 0:
 		return "updated in place, its startup probe is due"
 	}
 	return "being updated in place"
 }
 
-// DescribeHeldUp describes the first pod in service whose resize is stuck. The result is empty if there is none.
-func DescribeHeldUp(active []*corev1.Pod, now time.Time) Finding {
+// DescribeStuckResize describes the first pod in service whose resize is stuck. The result is empty if there is none.
+func DescribeStuckResize(active []*corev1.Pod, now time.Time) Finding {
 	for _, pod := range byIndex(active) {
 		if isInService(pod, now) && inplace.IsUpdating(pod) {
 			return Finding{pod, podstate.ResizeTrouble(pod)}
@@ -164,5 +164,5 @@ func DescribeFailure(failing []*corev1.Pod) Finding {
 	if len(failing) == 0 {
 		return Finding{}
 	}
-	return Finding{failing[0], "takes the place of a pod that has failed"}
+	return Finding{failing[0], "replaces a failed pod"}
 }

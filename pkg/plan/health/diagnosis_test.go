@@ -33,7 +33,7 @@ func TestDiagnose(t *testing.T) {
 		"pending":                 {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
 		"admitted by the kubelet": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
 		"a node that does not exist": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
-			want: "web-0: node gone has not taken it up; if that lasts, look whether the node is there"},
+			want: "web-0: node gone has not accepted the pod; if that lasts, check that the node exists and is ready"},
 		"being created": {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
 		"probes fail":   {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"the startup probe fails": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), func(p *corev1.Pod) {

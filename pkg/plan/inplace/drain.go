@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Means are what the controller may do to a pod besides patching it.
-type Means struct {
+// Capabilities are what the controller may do to a pod besides patching it.
+type Capabilities struct {
 	// PatchesOnly is set if the controller may patch neither pods/resize nor pods/status, so that it can neither resize nor drain a pod.
 	PatchesOnly bool
 }
@@ -21,8 +21,8 @@ const WhyPatchesOnly = "the controller runs with -resize-and-drain=false"
 
 // WhyNot returns why the pod cannot be updated in place although only CPU, memory or images differ, or empty if it can. A controller that cannot
 // resize can neither complete nor revert an update that began with a resize, and it cannot open a closed gate.
-func (m Means) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
-	if m.PatchesOnly && (len(diff.Resources) > 0 || IsInterrupted(pod) || MustOpenFirst(pod)) {
+func (m Capabilities) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
+	if m.PatchesOnly && (len(diff.Resources) > 0 || IsInterrupted(pod) || GateBlocksTraffic(pod)) {
 		return WhyPatchesOnly
 	}
 	return ""
@@ -31,21 +31,21 @@ func (m Means) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
 // WhyNotDrained returns why the pod has to be updated while it is in service although a grace period is set. Either the pod was created without our
 // readiness gate, which cannot be added later, or the controller cannot close the gate. The result is empty if the pod can be drained or need not
 // be.
-func (m Means) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
+func (m Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
 	switch {
 	case manager.InPlaceGrace() == 0:
 		return ""
 	case m.PatchesOnly:
 		return WhyPatchesOnly
 	case !podstate.HasGate(pod):
-		return "made before inPlaceGracePeriodSeconds was set"
+		return "created before inPlaceGracePeriodSeconds was set"
 	default:
 		return ""
 	}
 }
 
-// ByDrained groups updated pods by the reason why they were updated while in service. Pods that were drained, or needed no draining, are under "".
-func (m Means) ByDrained(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
+// GroupByDrainReason groups updated pods by the reason why they were updated while in service. Pods that were drained, or needed no draining, are under "".
+func (m Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	sorted := map[string][]*corev1.Pod{}
 	for _, pod := range pods {
 		why := m.WhyNotDrained(manager, pod)
@@ -65,7 +65,7 @@ const (
 
 // drainStep returns StepDrain if the pod has to be drained first, or empty. The duration is how long the pod still has to drain before the next
 // step.
-func (m Means) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
+func (m Capabilities) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
 	if grace == 0 || m.WhyNotDrained(manager, pod) != "" {
 		return "", 0
@@ -103,9 +103,9 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	}
 }
 
-// MustOpenFirst reports whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases such a pod,
+// GateBlocksTraffic reports whether our readiness gate keeps the pod out of its Services. The controller opens the gate before it releases such a pod,
 // because no other client would ever open it.
-func MustOpenFirst(pod *corev1.Pod) bool {
+func GateBlocksTraffic(pod *corev1.Pod) bool {
 	gate := podstate.Condition(pod, v1.InPlaceReady)
 	return podstate.HasGate(pod) && (gate == nil || gate.Status != corev1.ConditionTrue)
 }
@@ -113,5 +113,5 @@ func MustOpenFirst(pod *corev1.Pod) bool {
 // MustOpen reports whether the controller has to open the pod's readiness gate: the gate is not open, and either no update in place is in progress,
 // or its resize is stuck.
 func MustOpen(pod *corev1.Pod, now time.Time) bool {
-	return MustOpenFirst(pod) && (!IsUpdating(pod) || IsResizeHeldUp(pod)) && UntilBelieved(pod, now) == 0
+	return GateBlocksTraffic(pod) && (!IsUpdating(pod) || IsResizeStuck(pod)) && StatusTrustDelay(pod, now) == 0
 }

@@ -50,14 +50,14 @@ func checkRecord(t *testing.T, pod *corev1.Pod) {
 	if wait, known := UntilRetry(pod, Now); wait < 0 || known && RefusalOf(pod, "no revision") != "" {
 		t.Errorf("retry in %v", wait)
 	}
-	if wait := UntilBelieved(pod, Now); wait < 0 {
+	if wait := StatusTrustDelay(pod, Now); wait < 0 {
 		t.Errorf("believed in %v", wait)
 	}
 	if IsUpdating(pod) && pod.Annotations[v1.AnnotationInPlace] == "" {
 		t.Error("updating without a record")
 	}
 	HasOwnTrouble(pod, status)
-	IsResizeHeldUp(pod)
+	IsResizeStuck(pod)
 	MayRestart(pod)
 	UpdatedAt(pod)
 }

@@ -91,7 +91,7 @@ func TestInterruptedResize(t *testing.T) {
 				case restarts == 2 && at.requests == 1:
 					restarts = 0
 				}
-				if got := MovesOf(plan); got != want {
+				if got := ActionsOf(plan); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 				if test.restarts > 0 && want != "" {
@@ -126,7 +126,7 @@ func TestInterruptedWaitsForAnotherPod(t *testing.T) {
 			o.Manager.Status.CurrentRevision = o.Revisions[1].Name
 			o.Now = Now.Add(test.later)
 			plan := plan.Make(o)
-			if got := MovesOf(plan); got != test.want || Until(plan.Again) != test.again {
+			if got := ActionsOf(plan); got != test.want || Until(plan.Again) != test.again {
 				t.Errorf("got %q, again %v; want %q, again %v", got, plan.Again, test.want, test.again)
 			}
 		})

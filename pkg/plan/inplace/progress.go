@@ -79,9 +79,9 @@ func UntilRestored(pod *corev1.Pod, revision string, now time.Time) time.Duratio
 	return 0
 }
 
-// IsResizeHeldUp reports whether the kubelet has carried out an update except for a resize that it defers, rejects or fails to do. Such a pod
+// IsResizeStuck reports whether the kubelet has carried out an update except for a resize that it defers, rejects or fails to do. Such a pod
 // serves as before.
-func IsResizeHeldUp(pod *corev1.Pod) bool {
+func IsResizeStuck(pod *corev1.Pod) bool {
 	if !podstate.HasObserved(pod) || podstate.ResizeTrouble(pod) == "" {
 		return false
 	}
@@ -100,8 +100,8 @@ const startupLag = 15 * time.Second
 // defaultPeriod is the period of a probe that does not set one.
 const defaultPeriod = 10 * time.Second
 
-// UntilBelieved returns the delay until we trust the kubelet's report that it has carried out an update in place, or zero if we already do.
-func UntilBelieved(pod *corev1.Pod, now time.Time) time.Duration {
+// StatusTrustDelay returns the delay until we trust the kubelet's report that it has carried out an update in place, or zero if we already do.
+func StatusTrustDelay(pod *corev1.Pod, now time.Time) time.Duration {
 	if !hasRecord(pod) {
 		return 0
 	}

@@ -82,7 +82,7 @@ func TestImageWaitsForResize(t *testing.T) {
 				test.then(test.pod)
 			}
 			update := Update{Pod: test.pod, From: RevisionFor(test.from), To: RevisionFor(test.to)}
-			step, wait := update.NextStep(test.to, Means{}, update.Diff(), Now.Add(time.Second+test.after))
+			step, wait := update.NextStep(test.to, Capabilities{}, update.Diff(), Now.Add(time.Second+test.after))
 			if step != test.want || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}
@@ -144,7 +144,7 @@ func TestResizeIsDone(t *testing.T) {
 			trimmed := p.DeepCopy()
 			podstate.Trim(trimmed)
 			for what, pod := range map[string]*corev1.Pod{"complete": p, "trimmed": trimmed} {
-				if got := UntilBelieved(pod, Now.Add(test.later)); got != test.want {
+				if got := StatusTrustDelay(pod, Now.Add(test.later)); got != test.want {
 					t.Errorf("%s: believed after %v, want %v", what, got, test.want)
 				}
 			}

@@ -56,7 +56,7 @@ func (u Update) NeedsKubelet() bool {
 
 // NextStep returns the next step towards the new revision. diff is the Diff of the whole update. If the step is empty, the update has to wait: for
 // the returned time, or for the kubelet if that is zero.
-func (u Update) NextStep(manager *v1.PodManager, means Means, diff compare.Diff, now time.Time) (Step, time.Duration) {
+func (u Update) NextStep(manager *v1.PodManager, means Capabilities, diff compare.Diff, now time.Time) (Step, time.Duration) {
 	if !diff.NeedsKubelet() {
 		return StepUpdate, 0
 	}

@@ -148,7 +148,7 @@ func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
 // Held puts creates of the spec's template into backoff until this time.
 func Held(until time.Time) func(*plan.Observed) {
 	return func(o *plan.Observed) {
-		o.Holds = map[requeue.HoldKey]requeue.Hold{plan.CreateHold(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		o.Holds = map[requeue.BackoffKey]requeue.Backoff{plan.CreateBackoff(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
@@ -168,7 +168,7 @@ func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 }
 
 // Until returns the time from Now until the next sync; zero means never.
-func Until(l requeue.LookAgain) time.Duration {
+func Until(l requeue.Requeue) time.Duration {
 	if l.Never() {
 		return 0
 	}
@@ -208,7 +208,7 @@ func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
 // ShowsFailure reports whether the pod counts as failing in a rollout of the PodManager.
 func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
-	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, nil, nil, Now).Judge(p)
+	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, nil, nil, Now).AssessFailure(p)
 	return found && !judged.Recovered
 }
 

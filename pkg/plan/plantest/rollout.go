@@ -120,8 +120,8 @@ func FailedBefore(m *v1.PodManager) {
 	m.Status.FailedRevision = RevisionFor(Manager(0, Image("v1.5"))).Name
 }
 
-// MovesOf summarizes what a plan does to pods: "+3 new" is created, "-0" deleted, "Update 1" updated in place.
-func MovesOf(plan plan.Plan) string {
+// ActionsOf summarizes what a plan does to pods: "+3 new" is created, "-0" deleted, "Update 1" updated in place.
+func ActionsOf(plan plan.Plan) string {
 	var text []string
 	for _, c := range plan.Create {
 		kind := "old"
@@ -182,11 +182,11 @@ func (s *story) After(wait time.Duration) v1.PodManagerStatus {
 	plan := plan.Make(s.O)
 	report := ReportOf(s.O)
 	report.Plan = plan.ForStatus()
-	status, _ := status.Of(report)
+	status, _ := status.Compute(report)
 	s.O.Manager = s.O.Manager.DeepCopy()
 	s.O.Manager.Status = status
 	if ReasonIn(&status, v1.ConditionStalled) != "" && plan.ActsOnPods() {
-		s.t.Errorf("stalled (%s) while acting: %v", ReasonIn(&status, v1.ConditionStalled), MovesOf(plan))
+		s.t.Errorf("stalled (%s) while acting: %v", ReasonIn(&status, v1.ConditionStalled), ActionsOf(plan))
 	}
 	return status
 }

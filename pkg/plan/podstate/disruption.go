@@ -37,7 +37,7 @@ func Disruption(pod *corev1.Pod) string {
 	if pod.Status.Phase == corev1.PodSucceeded {
 		// Containers are always restarted, so only the kubelet ends a pod. If all containers obey and exit with 0, the kubelet loses track of the
 		// eviction and reports this phase without a reason (kubernetes/kubernetes#120182).
-		return OneLine(string(pod.Status.Phase), "the events of the pod may tell why")
+		return OneLine(string(pod.Status.Phase), "see the events of the pod")
 	}
 	return ""
 }

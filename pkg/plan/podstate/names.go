@@ -12,8 +12,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsMadeByHand reports whether the pod has no revision label, because the controller did not create it. It counts as a pod of the current revision.
-func IsMadeByHand(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
+// IsUnmanaged reports whether the pod has no revision label, because the controller did not create it. It counts as a pod of the current revision.
+func IsUnmanaged(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
 
 // PodName returns the name of the pod with this index. Names are deterministic, so that a create whose response was lost is not repeated: the API
 // server rejects the second create because the name is in use.

@@ -58,7 +58,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 			s := Tell(t, m, p)
 			plan := plan.Make(s.O)
 			if len(plan.Update) != 1 {
-				t.Fatalf("plans %v", MovesOf(plan))
+				t.Fatalf("plans %v", ActionsOf(plan))
 			}
 			patch, err := plan.Update[0].Patch(m, s.O.Now)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// mover decides which active pods are deleted or updated in place, and how many pods are created.
+// rollingPlan decides which active pods are deleted or updated in place, and how many pods are created.
 //
 // It enforces three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
 //   - maxSurge: at most desired + surge active pods, so that a rollout needs no more resources. enforceMaxSurge limits the creations,
@@ -23,7 +23,7 @@ import (
 //   - quota: at most maxSurge + maxUnavailable updated pods are unavailable at a time. This limit matters when pods are missing for
 //     another reason: if the user scales up while a bad revision is being rolled out, most of the missing pods are created from the
 //     old revision.
-type mover struct {
+type rollingPlan struct {
 	*State
 	// desired is spec.replicas, and minAvailable is desired - maxUnavailable. surge is maxSurge while surge pods are needed, else 0.
 	desired, surge, minAvailable int
@@ -64,12 +64,12 @@ func MayTerminate(manager *v1.PodManager, active, terminating int) int {
 	return max(0, limit-terminating)
 }
 
-func newMover(r *State) *mover {
-	m := &mover{State: r, desired: r.Manager.DesiredReplicas(), mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
-	m.active = slices.Concat(r.UpdatedPods, r.OldPods, r.StrayPods)
+func newRollingPlan(r *State) *rollingPlan {
+	m := &rollingPlan{State: r, desired: r.Manager.DesiredReplicas(), mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
+	m.active = slices.Concat(r.UpdatedPods, r.OldPods, r.MustMovePods)
 	m.available = make(map[*corev1.Pod]bool, len(m.active))
 	m.surplus = map[side]int{
-		newSide: len(r.UpdatedPods) - (m.desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.StrayPods),
+		newSide: len(r.UpdatedPods) - (m.desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.MustMovePods),
 	}
 	if m.surplus[neither] > 0 || m.surplus[oldSide] > 0 || m.surplus[newSide] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
 		// After an update in place a pod becomes ready again, so the time of readiness does not reflect its age.
@@ -96,11 +96,11 @@ func newMover(r *State) *mover {
 }
 
 // allowedSurge returns maxSurge while pods have to move to another revision, or a frozen rollout keeps its surge pods. Otherwise it returns 0.
-func (m *mover) allowedSurge(needed bool) int {
-	needed = needed || len(m.StrayPods) > 0 || m.surplus[oldSide] > 0 || m.missingOld() > 0 && m.surplus[newSide] > 0
+func (m *rollingPlan) allowedSurge(needed bool) int {
+	needed = needed || len(m.MustMovePods) > 0 || m.surplus[oldSide] > 0 || m.missingOld() > 0 && m.surplus[newSide] > 0
 	if m.Frozen != "" {
 		hasUpdated := len(m.UpdatedPods) > 0 || m.Frozen == v1.ReasonHalted && m.unreplaced > 0
-		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.StrayPods) > 0
+		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.MustMovePods) > 0
 	}
 	// If no pod may be unavailable, a pod that is marked for deletion is deleted after its replacement has become available.
 	needed = needed || m.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)
@@ -118,26 +118,26 @@ func (r *State) keepsSurge() bool {
 }
 
 // missingUpdated and missingOld return how many pods the new and the old side lack.
-func (m *mover) missingUpdated() int { return max(0, -m.surplus[newSide]) }
+func (m *rollingPlan) missingUpdated() int { return max(0, -m.surplus[newSide]) }
 
-func (m *mover) missingOld() int { return max(0, -m.surplus[oldSide]) }
+func (m *rollingPlan) missingOld() int { return max(0, -m.surplus[oldSide]) }
 
 // remaining returns how many active pods stay.
-func (m *mover) remaining() int { return len(m.active) - m.terminated }
+func (m *rollingPlan) remaining() int { return len(m.active) - m.terminated }
 
 // isUnavailableUpdated reports whether the pod has the new revision and is unavailable or still being updated in place.
-func (m *mover) isUnavailableUpdated(pod *corev1.Pod) bool {
+func (m *rollingPlan) isUnavailableUpdated(pod *corev1.Pod) bool {
 	return m.sideOf(pod) == newSide && (!m.available[pod] || inplace.IsUpdating(pod))
 }
 
 // makeUnavailable records that this plan makes the pod unavailable.
-func (m *mover) makeUnavailable(pod *corev1.Pod) {
+func (m *rollingPlan) makeUnavailable(pod *corev1.Pod) {
 	delete(m.available, pod)
 	delete(m.mayRestart, pod)
 }
 
 // mayTakeDown enforces maxUnavailable: it reports whether the pod may be deleted or updated in place.
-func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
+func (m *rollingPlan) mayTakeDown(pod *corev1.Pod) bool {
 	switch {
 	case m.mayRestart[pod]:
 		return len(m.available) > m.minAvailable
@@ -155,7 +155,7 @@ func (m *mover) mayTakeDown(pod *corev1.Pod) bool {
 
 // minAvailableForMarked returns how many pods have to stay available while pods that are marked for deletion are replaced. Strategies without a
 // maxUnavailable use the default of a rolling update.
-func (m *mover) minAvailableForMarked() int {
+func (m *rollingPlan) minAvailableForMarked() int {
 	if m.Manager.Strategy() == v1.RollingUpdateStrategy {
 		return m.minAvailable
 	}
@@ -163,7 +163,7 @@ func (m *mover) minAvailableForMarked() int {
 }
 
 // blockingTerminations returns how many terminating pods count against maxSurge, so that replacements have to wait.
-func (m *mover) blockingTerminations() int {
+func (m *rollingPlan) blockingTerminations() int {
 	if !m.waitForTermination {
 		return 0
 	}
@@ -172,7 +172,7 @@ func (m *mover) blockingTerminations() int {
 
 // shares returns how many of the excess pods each side gives up, in proportion to the pods it has. If rounding leaves pods over, the sides that
 // lost the largest fractions to rounding give them up.
-func (m *mover) shares(excess int) map[side]int {
+func (m *rollingPlan) shares(excess int) map[side]int {
 	count, shares := map[side]int{}, map[side]int{}
 	for _, pod := range m.active {
 		count[m.sideOf(pod)]++
@@ -192,7 +192,7 @@ func (m *mover) shares(excess int) map[side]int {
 
 // quota returns how many more updated pods may be unavailable. After a refusal, one pod is enough to find out whether the API server still refuses
 // them.
-func (m *mover) quota() int {
+func (m *rollingPlan) quota() int {
 	if !m.protectsOld() {
 		return m.desired
 	}
@@ -205,13 +205,13 @@ func (m *mover) quota() int {
 
 // protectsOld reports whether the quota applies, which prevents too many pods of the old revision from being replaced by unavailable ones. If no
 // pod of another revision runs, and no updated pod fails, there is nothing to protect.
-func (m *mover) protectsOld() bool {
-	return m.Old != nil && (len(m.OldPods)+len(m.StrayPods)+m.failing() > 0 || m.refused)
+func (m *rollingPlan) protectsOld() bool {
+	return m.Old != nil && (len(m.OldPods)+len(m.MustMovePods)+m.failing() > 0 || m.refused)
 }
 
 // enforceMaxSurge keeps the creations within a limit of pods, old revision first. It adds pods of the old revision if the new revision does not
 // provide enough.
-func (m *mover) enforceMaxSurge(wanted creations, limit int) creations {
+func (m *rollingPlan) enforceMaxSurge(wanted creations, limit int) creations {
 	existing := m.remaining() + m.blockingTerminations()
 	old := min(wanted.old, max(0, limit-existing))
 	create := creations{old: old, updated: min(wanted.updated, max(0, limit-existing-old))}
@@ -224,7 +224,7 @@ func (m *mover) enforceMaxSurge(wanted creations, limit int) creations {
 // completeFromOld returns how many more pods to create from the old revision: as many as the quota denies to the new revision, or more if too many
 // updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new revision, it leaves room
 // above minAvailable for the next attempt.
-func (m *mover) completeFromOld(existing int, create creations) int {
+func (m *rollingPlan) completeFromOld(existing int, create creations) int {
 	atLeast, created := m.desired, create.old+create.updated
 	if m.refused {
 		atLeast = m.minAvailable

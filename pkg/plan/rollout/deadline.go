@@ -16,10 +16,10 @@ import (
 type Progress struct {
 	// Record is nil while there is no new revision to prove.
 	Record *v1.RolloutStatus
-	// Condemned is set if failureThreshold pods have not recovered in time, DeadlineExceeded if progressDeadlineSeconds have passed.
-	Condemned, DeadlineExceeded bool
+	// RecoveryExpired is set if failureThreshold pods have not recovered in time, DeadlineExceeded if progressDeadlineSeconds have passed.
+	RecoveryExpired, DeadlineExceeded bool
 	// Again is when one of these will change without an event.
-	Again requeue.LookAgain
+	Again requeue.Requeue
 }
 
 // TrackProgress updates the record of the rollout until the new revision is proven. The clock of the deadline restarts when the number of available
@@ -32,27 +32,27 @@ func TrackProgress(r *State, available int) Progress {
 	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name, StartedAt: r.startsAt()}
 	if old := r.Manager.Status.Rollout; old != nil && old.Revision == next.Revision {
 		next = *old.DeepCopy()
-		if r.mayHaveLeft() || next.MinReadySeconds != r.Manager.Spec.MinReadySeconds {
+		if r.missedTemplateChange() || next.MinReadySeconds != r.Manager.Spec.MinReadySeconds {
 			next.MostAvailable, next.SpentSeconds, next.Since = 0, 0, nil
 		}
 	}
 	// Pods above desired + maxSurge are left over from a scale-down. They are not surge pods.
-	wanted := int32(max(r.Manager.DesiredReplicas(), len(r.UpdatedPods)+len(r.OldPods)+len(r.StrayPods)-r.Manager.MaxSurge()))
+	wanted := int32(max(r.Manager.DesiredReplicas(), len(r.UpdatedPods)+len(r.OldPods)+len(r.MustMovePods)-r.Manager.MaxSurge()))
 	if !r.Manager.Spec.Paused || wanted > next.Replicas {
 		next.Replicas = wanted
 	}
 	next.MinReadySeconds = r.Manager.Spec.MinReadySeconds
 	next.Failing, next.BakingSince = r.failingRecords(), r.bakingSince()
-	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilJudged(), requeue.AgainRecovered)}
-	p.Condemned = r.isHaltedForGood()
+	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilFailuresChange(), requeue.RequeueRecovered)}
+	p.RecoveryExpired = r.isHaltedForGood()
 	p.runClock(r, available)
 	return p
 }
 
-// mayHaveLeft reports whether the user may have changed the template and changed it back since the status was written. Then the rollout has started
+// missedTemplateChange reports whether the user may have changed the template and changed it back since the status was written. Then the rollout has started
 // over, and the previous value of the clock does not count. Two unrelated edits in such a short time look the same, and only give the rollout more
 // time.
-func (r *State) mayHaveLeft() bool {
+func (r *State) missedTemplateChange() bool {
 	return r.Manager.Generation > r.Manager.Status.ObservedGeneration+1
 }
 
@@ -73,7 +73,7 @@ func (p *Progress) runClock(r *State, available int) {
 	if available > int(next.MostAvailable) || available >= due || !r.waitsForUpdated(available) {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}
-	runs := available < due && r.waitsForUpdated(available) && !r.standsStill()
+	runs := available < due && r.waitsForUpdated(available) && !r.isSuspended()
 	// A client that may write the status may write any value here.
 	next.SpentSeconds = max(0, next.SpentSeconds)
 	spent := min(time.Duration(next.SpentSeconds)*time.Second, deadline)
@@ -91,7 +91,7 @@ func (p *Progress) runClock(r *State, available int) {
 	}
 	p.DeadlineExceeded = runs && next.Since == nil
 	if next.Since != nil {
-		p.Again = p.Again.Sooner(requeue.After(r.Now, deadline-spent, requeue.AgainDeadline))
+		p.Again = p.Again.Sooner(requeue.After(r.Now, deadline-spent, requeue.RequeueDeadline))
 	}
 }
 
@@ -101,8 +101,8 @@ func (r *State) waitsForUpdated(available int) bool {
 	return len(r.UpdatedPods)+r.unreplaced > available
 }
 
-// standsStill reports whether the user, failures or an obstacle keep the rollout from continuing.
-func (r *State) standsStill() bool {
+// isSuspended reports whether the user, failures or an obstacle keep the rollout from continuing.
+func (r *State) isSuspended() bool {
 	return r.Manager.Spec.Paused || r.Manager.Strategy() == v1.OnDeleteStrategy || r.IsHalted() || r.Obstacle != ""
 }
 
@@ -121,7 +121,7 @@ func FailedRevision(r *State, p Progress) string {
 	switch {
 	case r.RolledBack:
 		return update
-	case r.mayRollBack() && r.isRolling() && (p.Condemned || p.DeadlineExceeded && r.hasSlowPod()):
+	case r.mayRollBack() && r.isRolling() && (p.RecoveryExpired || p.DeadlineExceeded && r.hasSlowPod()):
 		return update
 	default:
 		return ""

@@ -4,7 +4,7 @@
 // pause and a halt leave them alone. Missing pods of the old side are created from the revision that runs there. A revision is good once it is
 // proven. The last good revision is the current one, to which a rollback returns.
 //
-// Start with state.go: Assess sorts the pods by side and finds what halts the rollout. moves.go decides which pods are deleted and how many are
+// Start with state.go: Assess sorts the pods by side and finds what halts the rollout. actions.go decides which pods are deleted and how many are
 // created. budget.go has the limits: enforceMaxSurge, mayTakeDown for maxUnavailable, and a quota, which limits how many updated pods are
 // unavailable at a time. outdated.go divides outdated pods into pods to update in place and pods to replace, and obstacle.go describes why a pod
 // cannot be updated in place. failing.go assesses failing pods, and condemns a revision that has too many. records.go has what the status records

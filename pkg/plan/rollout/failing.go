@@ -17,8 +17,8 @@ import (
 // A pod of a new revision is failing from its first own failure until it has been ready for recoveryTime. If it is deleted before that, its failure
 // counts until a replacement has been ready for as long. records.go has what the status records about it.
 
-// Judgement is the record of a pod that has failed, as the status keeps it.
-type Judgement struct {
+// FailureRecord is the record of a pod that has failed, as the status keeps it.
+type FailureRecord struct {
 	v1.FailingPod
 	// wait is the time until the record changes without an event; zero means never.
 	wait time.Duration
@@ -28,15 +28,15 @@ type Judgement struct {
 // ago, or until all due pods are updated. A pod that its node has stopped does not count.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, record := range r.readRecords(finished) {
-		record.Condemned = record.Condemned || r.untilCondemned(record) <= 0
-		r.judged[record.UID], r.GonePods = Judgement{record, max(0, r.untilCondemned(record))}, append(r.GonePods, record.Name)
+		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
+		r.failures[record.UID], r.GonePods = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}, append(r.GonePods, record.Name)
 	}
 	for _, pod := range r.UpdatedPods {
-		judged, found := r.Judge(pod)
+		judged, found := r.AssessFailure(pod)
 		if !found {
 			continue
 		}
-		if r.judged[pod.UID] = judged; !judged.Recovered {
+		if r.failures[pod.UID] = judged; !judged.Recovered {
 			r.FailingPods = append(r.FailingPods, pod)
 		}
 	}
@@ -50,30 +50,30 @@ func (r *State) findFailing(finished []*corev1.Pod) {
 		default:
 			continue
 		}
-		r.FailingPods, r.judged[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.judgeFinished(retry.Pod)
+		r.FailingPods, r.failures[retry.Pod.UID] = append(r.FailingPods, retry.Pod), r.assessFinished(retry.Pod)
 	}
 }
 
-// Judge assesses an active pod. It returns false if there is nothing to record. A pod that the controller did not create says nothing about the
+// AssessFailure assesses an active pod. It returns false if there is nothing to record. A pod that the controller did not create says nothing about the
 // revision that it counts for.
-func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
-	if podstate.IsMadeByHand(pod) {
-		return Judgement{}, false
+func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
+	if podstate.IsUnmanaged(pod) {
+		return FailureRecord{}, false
 	}
 	record, recorded := r.recordOf(pod)
-	crashes, untilOutlived := inplace.AllCrashes(pod), r.untilOutlived(pod, r.recoveryTime())
+	crashes, crashWindowRemaining := inplace.AllCrashes(pod), r.crashWindowRemaining(pod, r.recoveryTime())
 	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
 		record, recorded = r.newRecord(pod), false
 	}
 	switch {
 	case record.Recovered:
-		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
 	case !recorded && !hasOwnTrouble(pod) && (podstate.Disruption(pod) != "" || !podstate.HasObserved(pod)):
-		return Judgement{}, false
-	case !recorded && !hasOwnTrouble(pod) && (untilOutlived == 0 || !r.hasRolloutRecord()):
+		return FailureRecord{}, false
+	case !recorded && !hasOwnTrouble(pod) && (crashWindowRemaining == 0 || !r.hasRolloutRecord()):
 		// The pod has outlived its crashes, or crashed before the rollout.
 		record.Crashes, record.Recovered = crashes, true
-		return Judgement{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
 	case recorded && crashes > record.Crashes, !podstate.IsReady(pod) && hasOwnTrouble(pod): // it may not have been restarted yet
 		record.ReadySince = nil
 	case !podstate.IsReady(pod) && record.ReadySince != nil:
@@ -84,15 +84,15 @@ func (r *State) Judge(pod *corev1.Pod) (Judgement, bool) {
 	if podstate.IsReady(pod) && record.ReadySince == nil {
 		record.ReadySince = WholeSecond(r.Now)
 	}
-	record.Condemned = record.Condemned || !podstate.IsReady(pod) && r.untilCondemned(record) <= 0
-	return r.judgeRecovery(pod, record), true
+	record.Condemned = record.Condemned || !podstate.IsReady(pod) && r.untilRecoveryExpires(record) <= 0
+	return r.assessRecovery(pod, record), true
 }
 
-// judgeRecovery assesses a failing pod that may just have recovered.
-func (r *State) judgeRecovery(pod *corev1.Pod, record v1.FailingPod) Judgement {
-	judged := Judgement{FailingPod: record}
+// assessRecovery assesses a failing pod that may just have recovered.
+func (r *State) assessRecovery(pod *corev1.Pod, record v1.FailingPod) FailureRecord {
+	judged := FailureRecord{FailingPod: record}
 	if !record.Condemned {
-		judged.wait = max(0, r.untilCondemned(record))
+		judged.wait = max(0, r.untilRecoveryExpires(record))
 	}
 	switch {
 	case record.ReadySince == nil:
@@ -104,19 +104,19 @@ func (r *State) judgeRecovery(pod *corev1.Pod, record v1.FailingPod) Judgement {
 	return judged
 }
 
-// judgeFinished assesses a finished pod, which cannot recover.
-func (r *State) judgeFinished(pod *corev1.Pod) Judgement {
+// assessFinished assesses a finished pod, which cannot recover.
+func (r *State) assessFinished(pod *corev1.Pod) FailureRecord {
 	record, _ := r.recordOf(pod)
 	if record.Recovered {
 		record = r.newRecord(pod)
 	}
-	record.Condemned = r.untilCondemned(record) <= 0
-	return Judgement{record, max(0, r.untilCondemned(record))}
+	record.Condemned = r.untilRecoveryExpires(record) <= 0
+	return FailureRecord{record, max(0, r.untilRecoveryExpires(record))}
 }
 
-// untilCondemned returns how long a failing pod may still take to become ready. untilRecovered returns how long it still has to stay ready to
+// untilRecoveryExpires returns how long a failing pod may still take to become ready. untilRecovered returns how long it still has to stay ready to
 // recover.
-func (r *State) untilCondemned(record v1.FailingPod) time.Duration {
+func (r *State) untilRecoveryExpires(record v1.FailingPod) time.Duration {
 	return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)
 }
 
@@ -133,12 +133,12 @@ func (r *State) recoveryTime() time.Duration { return r.Manager.MinReady() + r.M
 // untilRecordExpires returns how much longer the record of a recovered pod is kept: as long as its crashes could be mistaken for new ones, and at
 // least for MaxBackOff, in case the user raises minReadySeconds or the grace period.
 func (r *State) untilRecordExpires(pod *corev1.Pod) time.Duration {
-	return r.untilOutlived(pod, max(r.recoveryTime(), health.MaxBackOff))
+	return r.crashWindowRemaining(pod, max(r.recoveryTime(), health.MaxBackOff))
 }
 
-// untilJudged returns the time until a judgement changes without an event; zero means never.
-func (r *State) untilJudged() (wait time.Duration) {
-	for _, judged := range r.judgements() {
+// untilFailuresChange returns the time until a judgement changes without an event; zero means never.
+func (r *State) untilFailuresChange() (wait time.Duration) {
+	for _, judged := range r.sortedFailures() {
 		wait = requeue.Sooner(wait, judged.wait)
 	}
 	for _, pod := range r.FailingPods {
@@ -168,18 +168,18 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 	return false
 }
 
-// untilOutlived returns the time until the pod has run long enough after its own crashes. It is zero if it already has, or had none.
-func (r *State) untilOutlived(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
+// crashWindowRemaining returns the time until the pod has run long enough after its own crashes. It is zero if it already has, or had none.
+func (r *State) crashWindowRemaining(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
 		if inplace.Crashes(pod, status) > 0 {
-			wait = max(wait, r.untilContainerOutlived(pod, status, longEnough))
+			wait = max(wait, r.containerCrashWindow(pod, status, longEnough))
 		}
 	}
 	return wait
 }
 
-// untilContainerOutlived returns how long the container still has to run, or to stay completed, to outlive its crashes.
-func (r *State) untilContainerOutlived(pod *corev1.Pod, status *corev1.ContainerStatus, longEnough time.Duration) time.Duration {
+// containerCrashWindow returns how long the container still has to run, or to stay completed, to outlive its crashes.
+func (r *State) containerCrashWindow(pod *corev1.Pod, status *corev1.ContainerStatus, longEnough time.Duration) time.Duration {
 	until := func(reported metav1.Time) time.Duration {
 		return max(0, podstate.ServerTime(pod, reported.Time).Add(longEnough).Sub(r.Now))
 	}
@@ -202,13 +202,13 @@ func (r *State) HasFailed() bool {
 
 // isHaltedForGood reports whether the rollout is halted, and the failing pods have not recovered in time.
 func (r *State) isHaltedForGood() bool {
-	return r.IsHalted() && r.isRevisionCondemned() && r.Manager.Strategy() != v1.OnDeleteStrategy
+	return r.IsHalted() && r.isRecoveryExpired() && r.Manager.Strategy() != v1.OnDeleteStrategy
 }
 
-// isRevisionCondemned reports whether failureThreshold pods have not recovered in time.
-func (r *State) isRevisionCondemned() bool {
+// isRecoveryExpired reports whether failureThreshold pods have not recovered in time.
+func (r *State) isRecoveryExpired() bool {
 	condemned := 0
-	for _, judged := range r.judgements() {
+	for _, judged := range r.sortedFailures() {
 		if judged.Condemned {
 			condemned++
 		}

@@ -99,7 +99,7 @@ func TestFailureOf(t *testing.T) {
 		"evicted":                       {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0: has failed: Evicted: low on memory"},
 		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
 		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
-		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: takes the place of a pod that has failed"},
+		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestRecordFromBeforeAnUpdate(t *testing.T) {
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
 				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
 			}}}
-			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Means{}, []*corev1.Pod{p}, nil, Now).Judge(p)
+			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, []*corev1.Pod{p}, nil, Now).AssessFailure(p)
 			if !found || judged.Condemned != test.condemned {
 				t.Errorf("found %v, condemned %v", found, judged.Condemned)
 			}

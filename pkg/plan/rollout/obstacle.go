@@ -27,16 +27,16 @@ func (r *State) findObstacle() string {
 		return ""
 	}
 	if r.RolledBack {
-		return r.findObstacleToOld(slices.Concat(r.UpdatedPods, r.StrayPods))
+		return r.findObstacleToOld(slices.Concat(r.UpdatedPods, r.MustMovePods))
 	}
 	for _, pod := range r.UpdatedPods {
 		if podstate.IsInfeasible(pod) {
 			return pod.Name + ": " + podstate.OneLine("Infeasible", podstate.Condition(pod, corev1.PodResizePending).Message)
 		}
 	}
-	outdated := r.StrayPods
+	outdated := r.MustMovePods
 	if len(r.OldPods) > r.Manager.DesiredReplicas()-r.DesiredUpdated() { // otherwise all old pods stay
-		outdated = slices.Concat(r.OldPods, r.StrayPods)
+		outdated = slices.Concat(r.OldPods, r.MustMovePods)
 	}
 	for _, pod := range outdated {
 		if why := r.WhyNotInPlace(pod, r.Revisions.Update); why != "" {
@@ -68,9 +68,9 @@ func (r *State) findObstacleToOld(pods []*corev1.Pod) (obstacle string) {
 func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	from := r.revisionOf(pod)
 	if from == nil {
-		return "the template that the pod was made from is not known any more"
+		return "the pod's revision no longer exists"
 	}
-	if podstate.IsMadeByHand(pod) {
+	if podstate.IsUnmanaged(pod) {
 		return "the PodManager did not create it, so its template is not known"
 	}
 	if refused := inplace.RefusalOf(pod, to.Hash); refused != "" && !r.mayRetry(pod) {
@@ -80,7 +80,7 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 		return "its node cannot give it the CPU or memory"
 	}
 	diff, why := r.compare(from, to)
-	return cmp.Or(why, r.Means.WhyNot(pod, diff))
+	return cmp.Or(why, r.Capabilities.WhyNot(pod, diff))
 }
 
 // mayRetry reports whether a refused update of the pod may be retried. If the pod may be replaced instead, it is not retried.
@@ -94,7 +94,7 @@ func (r *State) untilRetry() (first time.Duration) {
 	if r.Manager.PodUpdatePolicy() != v1.InPlaceOnly {
 		return 0
 	}
-	for _, pods := range [][]*corev1.Pod{r.UpdatedPods, r.OldPods, r.StrayPods} {
+	for _, pods := range [][]*corev1.Pod{r.UpdatedPods, r.OldPods, r.MustMovePods} {
 		for _, pod := range pods {
 			wait, _ := inplace.UntilRetry(pod, r.Now)
 			first = requeue.Sooner(first, wait)

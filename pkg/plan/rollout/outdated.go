@@ -15,7 +15,7 @@ import (
 
 // rankSurgePodsFirst ranks the surge pods of an update in place first for deletion: they were created so that other pods could be unavailable
 // during their update. It reports whether an updated pod is still unavailable or updating, so that surge pods are needed.
-func (m *mover) rankSurgePodsFirst() (needed bool) {
+func (m *rollingPlan) rankSurgePodsFirst() (needed bool) {
 	wasUpdated := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
 	if !m.isRolling() || !slices.ContainsFunc(m.UpdatedPods, wasUpdated) {
 		return false
@@ -26,13 +26,13 @@ func (m *mover) rankSurgePodsFirst() (needed bool) {
 	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
-		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.UntilBelieved(pod, m.Now) > 0)
+		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.StatusTrustDelay(pod, m.Now) > 0)
 	})
 }
 
 // rankSupersededFirst ranks ready pods of the current revision last. The next canary then takes the place of the previous one, not of a pod that
 // has a good revision.
-func (m *mover) rankSupersededFirst() {
+func (m *rollingPlan) rankSupersededFirst() {
 	isCurrent := func(pod *corev1.Pod) bool {
 		return m.Revisions.Current != nil && podstate.IsReady(pod) && m.revisionOf(pod) == m.Revisions.Current
 	}
@@ -42,7 +42,7 @@ func (m *mover) rankSupersededFirst() {
 }
 
 // outdatedPods returns the pods to move to another revision: pods to update in place and pods to replace.
-func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
+func (m *rollingPlan) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]bool) {
 	policy := m.Manager.PodUpdatePolicy()
 	replaced = map[*corev1.Pod]bool{}
 	outdated := map[side]int{}
@@ -66,7 +66,7 @@ func (m *mover) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev1.Pod]
 
 // isNeededByTarget reports whether the side that a surplus pod moves to needs the pod. If no pod may be unavailable, the rollout begins with surge
 // pods of the new revision. In the end these are deleted, not the pods that can be updated in place.
-func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
+func (m *rollingPlan) isNeededByTarget(pod *corev1.Pod) bool {
 	switch m.target(pod) {
 	case m.sideOf(pod):
 		return false
@@ -78,7 +78,7 @@ func (m *mover) isNeededByTarget(pod *corev1.Pod) bool {
 }
 
 // target returns the side that a surplus pod moves to.
-func (m *mover) target(pod *corev1.Pod) side {
+func (m *rollingPlan) target(pod *corev1.Pod) side {
 	if m.Old != nil && (m.RolledBack || m.sideOf(pod) == newSide) {
 		return oldSide
 	}
@@ -87,7 +87,7 @@ func (m *mover) target(pod *corev1.Pod) side {
 
 // missingSurgePods returns how many surge pods of a side to create so that gained[side] pods can be updated in place although no pod may be
 // unavailable. Existing surge pods are kept: missingSurgePods removes them from replaced.
-func (m *mover) missingSurgePods(of side, gained map[side]int, replaced map[*corev1.Pod]bool) int {
+func (m *rollingPlan) missingSurgePods(of side, gained map[side]int, replaced map[*corev1.Pod]bool) int {
 	wanted := min(m.surge, gained[of])
 	for _, pod := range slices.Backward(m.active) { // the most useful pods first
 		if wanted > 0 && replaced[pod] && m.sideOf(pod) == of {
@@ -100,7 +100,7 @@ func (m *mover) missingSurgePods(of side, gained map[side]int, replaced map[*cor
 
 // updateInPlace plans the next step for pods whose update in place has started, and starts further updates, within maxUnavailable and the quota. It
 // returns how much of the quota it uses.
-func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
+func (m *rollingPlan) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 	hasStarted := func(pod *corev1.Pod) bool { return podstate.IsDrained(pod) || inplace.IsInterrupted(pod) }
 	slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(hasStarted(a), hasStarted(b)) })
 	for _, pod := range pods {
@@ -119,7 +119,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 		next := inplace.Update{Pod: pod, From: m.revisionOf(pod), To: to}
 		diff, _ := m.compare(next.From, to)
 		var wait time.Duration
-		next.Step, wait = next.NextStep(m.Manager, m.Means, diff, m.Now)
+		next.Step, wait = next.NextStep(m.Manager, m.Capabilities, diff, m.Now)
 		m.again = requeue.Sooner(m.again, wait)
 		if next.Step != "" {
 			m.updates = append(m.updates, next)
@@ -130,7 +130,7 @@ func (m *mover) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 
 // delayRestoration keeps an update that has begun from being reverted at once if the limits do not let it continue: another pod may be unavailable
 // only for a moment. If no pod may be unavailable, the update waits for a surge pod, which takes longer.
-func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
+func (m *rollingPlan) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 	if wait := inplace.UntilRestored(pod, to.Hash, m.Now); wait > 0 && m.Manager.MaxUnavailable() > 0 {
 		m.updating[pod] = true
 		m.again = requeue.Sooner(m.again, wait)
@@ -139,11 +139,11 @@ func (m *mover) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 
 // restorations restores the CPU and memory of pods to their revision if an update in place was interrupted and this plan does not complete it,
 // which may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable.
-func (m *mover) restorations() []inplace.Update {
+func (m *rollingPlan) restorations() []inplace.Update {
 	var restore []inplace.Update
 	for _, pod := range m.active {
 		revision := m.revisionOf(pod)
-		if !inplace.IsInterrupted(pod) || m.Means.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
+		if !inplace.IsInterrupted(pod) || m.Capabilities.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
 			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
 			continue
 		}
@@ -155,10 +155,10 @@ func (m *mover) restorations() []inplace.Update {
 }
 
 // openings opens the readiness gates of pods that no longer have to stay out of their Services.
-func (m *mover) openings() []inplace.Update {
+func (m *rollingPlan) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range m.active {
-		if inplace.MustOpen(pod, m.Now) && !m.Means.PatchesOnly && !m.updating[pod] {
+		if inplace.MustOpen(pod, m.Now) && !m.Capabilities.PatchesOnly && !m.updating[pod] {
 			open = append(open, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}

@@ -52,7 +52,7 @@ func (r *State) bakingSince() *metav1.Time {
 // isCarriedOut reports whether all pods are to have the new revision, and none of them has yet to get it. With OnDelete, an old pod that the user
 // has yet to delete does not count.
 func (r *State) isCarriedOut() bool {
-	isLeft := len(r.OldPods)+len(r.StrayPods) > 0 && (r.Manager.Strategy() != v1.OnDeleteStrategy || r.Manager.Spec.Paused)
+	isLeft := len(r.OldPods)+len(r.MustMovePods) > 0 && (r.Manager.Strategy() != v1.OnDeleteStrategy || r.Manager.Spec.Paused)
 	return r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
 }
 

@@ -71,7 +71,7 @@ func (r *State) isComplete() bool { return len(r.UpdatedPods) >= r.DesiredUpdate
 func (r *State) heirs() []*corev1.Pod {
 	var heirs []*corev1.Pod
 	for _, pod := range r.UpdatedPods {
-		if _, found := r.records[pod.UID]; !found && !podstate.IsMadeByHand(pod) {
+		if _, found := r.records[pod.UID]; !found && !podstate.IsUnmanaged(pod) {
 			heirs = append(heirs, pod)
 		}
 	}
@@ -109,7 +109,7 @@ func (r *State) newRecord(pod *corev1.Pod) v1.FailingPod {
 
 // failing returns how many pods have failed and not recovered, including deleted pods.
 func (r *State) failing() (count int) {
-	for _, judged := range r.judged {
+	for _, judged := range r.failures {
 		if !judged.Recovered {
 			count++
 		}
@@ -117,20 +117,20 @@ func (r *State) failing() (count int) {
 	return count
 }
 
-// judgements returns the judgements that the status keeps, pods that have been failing longest first. They are kept even if onFailure is Continue,
+// sortedFailures returns the sortedFailures that the status keeps, pods that have been failing longest first. They are kept even if onFailure is Continue,
 // because the user may change that at any time.
-func (r *State) judgements() []Judgement {
-	judged := slices.SortedFunc(maps.Values(r.judged), func(a, b Judgement) int {
+func (r *State) sortedFailures() []FailureRecord {
+	judged := slices.SortedFunc(maps.Values(r.failures), func(a, b FailureRecord) int {
 		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name),
 			cmp.Compare(a.UID, b.UID))
 	})
 	return judged[:min(len(judged), maxFailingPods)]
 }
 
-// failingRecords returns the judgements in the form that the status has.
+// failingRecords returns the sortedFailures in the form that the status has.
 func (r *State) failingRecords() []v1.FailingPod {
 	var records []v1.FailingPod
-	for _, judged := range r.judgements() {
+	for _, judged := range r.sortedFailures() {
 		records = append(records, judged.FailingPod)
 	}
 	return records

@@ -17,15 +17,15 @@ import (
 
 // State describes which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
-	Manager   *v1.PodManager
-	Revisions history.Revisions
-	Means     inplace.Means
-	Now       time.Time
+	Manager      *v1.PodManager
+	Revisions    history.Revisions
+	Capabilities inplace.Capabilities
+	Now          time.Time
 	// Old is the revision that missing pods of the old side are created from, and that pods move back to. It is nil if there is none.
 	Old *history.Revision
-	// UpdatedPods are the active pods of the new revision, OldPods the active pods of the old side, and StrayPods the active pods that belong to
+	// UpdatedPods are the active pods of the new revision, OldPods the active pods of the old side, and MustMovePods the active pods that belong to
 	// neither.
-	UpdatedPods, OldPods, StrayPods []*corev1.Pod
+	UpdatedPods, OldPods, MustMovePods []*corev1.Pod
 	// desiredOld is the desired number of pods of the old side. All other pods should have the new revision.
 	desiredOld int
 	// Frozen is the reason why no pod moves to another revision. It is empty if pods may move.
@@ -35,7 +35,7 @@ type State struct {
 	// FailingPods are the pods of the new revision that have failed and not recovered. judged has the records of these pods, and of pods that have
 	// recovered recently.
 	FailingPods []*corev1.Pod
-	judged      map[types.UID]Judgement
+	failures    map[types.UID]FailureRecord
 	// GonePods are the names of failed pods that are gone and have no replacement. records has the records of all other pods.
 	GonePods []string
 	records  map[types.UID]v1.FailingPod
@@ -50,9 +50,9 @@ type State struct {
 }
 
 // Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout.
-func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Means, active, finished []*corev1.Pod, now time.Time) *State {
-	r := &State{Manager: manager, Revisions: revisions, Means: means, Now: now}
-	r.compared, r.judged, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]Judgement{}, map[types.UID]v1.FailingPod{}
+func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time) *State {
+	r := &State{Manager: manager, Revisions: revisions, Capabilities: means, Now: now}
+	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
 	r.Old = r.findOld(active)
 	for _, pod := range active {
@@ -62,7 +62,7 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.M
 		case oldSide:
 			r.OldPods = append(r.OldPods, pod)
 		default:
-			r.StrayPods = append(r.StrayPods, pod)
+			r.MustMovePods = append(r.MustMovePods, pod)
 		}
 	}
 	if r.isRolling() {
@@ -153,7 +153,7 @@ func (r *State) mustReplace(pod *corev1.Pod) bool {
 // IsHalted reports whether so many pods have failed that no further pod is updated. Without pods or a revision other than the new one, a halt would
 // protect nothing. If no pod is to be updated, there is nothing to halt.
 func (r *State) IsHalted() bool {
-	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.StrayPods) > 0) && r.failing() >= r.Manager.FailureThreshold() &&
+	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.MustMovePods) > 0) && r.failing() >= r.Manager.FailureThreshold() &&
 		r.Manager.OnFailure() != v1.ContinueOnFailure
 }
 
@@ -224,11 +224,11 @@ func (r *State) IsUnstarted() bool {
 	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {
 		return false
 	}
-	active := slices.Concat(r.UpdatedPods, r.OldPods, r.StrayPods)
+	active := slices.Concat(r.UpdatedPods, r.OldPods, r.MustMovePods)
 	if len(active) == 0 {
 		return status.Replicas == 0
 	}
-	isOwn := func(pod *corev1.Pod) bool { return !podstate.IsMadeByHand(pod) }
+	isOwn := func(pod *corev1.Pod) bool { return !podstate.IsUnmanaged(pod) }
 	return len(active) < r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isOwn)
 }
 
@@ -251,12 +251,12 @@ func (r *State) Outdated() int {
 	if r.RolledBack && r.Old != nil {
 		dueOld = r.Manager.DesiredReplicas()
 	}
-	return len(r.StrayPods) + max(0, len(r.OldPods)-dueOld, dueOld-len(r.OldPods)-r.missing())
+	return len(r.MustMovePods) + max(0, len(r.OldPods)-dueOld, dueOld-len(r.OldPods)-r.missing())
 }
 
 // missing returns how many active pods are missing.
 func (r *State) missing() int {
-	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.StrayPods))
+	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.MustMovePods))
 }
 
 // HasReturned reports whether the rollback is complete or cannot continue.

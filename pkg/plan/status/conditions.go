@@ -98,7 +98,7 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 		return verdict{}
 	case in.rollout.Frozen == v1.ReasonNotInPlace:
 		return yes(v1.ReasonNotInPlace, in.rollout.Obstacle)
-	case in.rollout.IsHalted() && in.progress.Condemned:
+	case in.rollout.IsHalted() && in.progress.RecoveryExpired:
 		return yes(v1.ReasonHalted, halted(counts, in))
 	case isStuck(r, counts):
 		return yes(v1.ReasonStuck, strings.TrimPrefix(overdueHint(r), "; "))
@@ -115,10 +115,10 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 const stalledRecheck = time.Second
 
 // nextChange returns when conditions may change without an event: after the plan has acted on pods, or when a terminating pod becomes overdue.
-func (in inputs) nextChange(r Report) requeue.LookAgain {
-	again := requeue.After(r.Now, untilOverdue(r), requeue.AgainTerminating)
+func (in inputs) nextChange(r Report) requeue.Requeue {
+	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
-		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.AgainStatus))
+		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))
 	}
 	return again
 }

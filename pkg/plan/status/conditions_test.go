@@ -43,7 +43,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"rolling out, one is not ready": {
 			observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolling out, a ready pod waits for its kubelet": {
@@ -70,7 +70,7 @@ func TestRolloutConditions(t *testing.T) {
 		"pods without the readiness gate": {
 			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			ready:     "False/RollingOut",
-			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being drained, made before inPlaceGracePeriodSeconds was set",
+			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being drained, created before inPlaceGracePeriodSeconds was set",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {
@@ -90,9 +90,9 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"the deadline has passed": {
 			observed: RollingOut(Next(3, one, Rolled(0, 11*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
-			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not taken it up; if that lasts, look whether the node is there",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
 		},
 		"the partition is reached": {
 			observed: RollingOut(Next(3, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
@@ -227,7 +227,7 @@ func TestRolloutConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			report := ReportOf(test.observed)
 			named := strings.NewReplacer("NEW", report.Plan.Revisions.Update.Name, "OLD", RevisionFor(Manager(0)).Name)
-			status, _ := Of(report)
+			status, _ := Compute(report)
 			for kind, want := range map[string]string{
 				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available,
 				v1.ConditionProgressing: test.progressing,
@@ -274,7 +274,7 @@ func TestMisconfigured(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, _ := Of(Reported(test.manager))
+			status, _ := Compute(Reported(test.manager))
 			if got := ReasonIn(&status, v1.ConditionMisconfigured); (got == v1.ReasonUnreachable) != test.want || test.other != "" && got != test.other {
 				t.Errorf("got %q", got)
 			}
@@ -285,11 +285,11 @@ func TestMisconfigured(t *testing.T) {
 // A pod whose node is lost may stay Ready forever: neither the plan nor the status relies on it.
 func TestPhaseUnknown(t *testing.T) {
 	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
-	status, _ := Of(Reported(Manager(2), Pod(0), Pod(1, lost)))
+	status, _ := Compute(Reported(Manager(2), Pod(0), Pod(1, lost)))
 	if status.AvailableReplicas != 1 || status.ReadyReplicas != 1 || MessageIn(&status, v1.ConditionReady) != "1 of 2 pods ready; web-1: node node-1 is lost: nothing is known of the pod" {
 		t.Errorf("available %d, ready %d: %s", status.AvailableReplicas, status.ReadyReplicas, MessageIn(&status, v1.ConditionReady))
 	}
-	if got := MovesOf(plan.Make(RollingOut(Next(2, Limits("0", "1")), Pod(0), Pod(1, lost)))); got != "+2 new, -1" {
+	if got := ActionsOf(plan.Make(RollingOut(Next(2, Limits("0", "1")), Pod(0), Pod(1, lost)))); got != "+2 new, -1" {
 		t.Errorf("plans %q", got)
 	}
 }
@@ -298,10 +298,10 @@ func TestPhaseUnknown(t *testing.T) {
 func TestUnknownRevisionInPlaceOnly(t *testing.T) {
 	stray := Labelled(v1.LabelRevision, "unknown")
 	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, stray, NotReady))
-	if got := MovesOf(plan.Make(o)); got != "-3" {
+	if got := ActionsOf(plan.Make(o)); got != "-3" {
 		t.Errorf("plans %q", got)
 	}
-	status, _ := Of(ReportOf(Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pods3()...)))
+	status, _ := Compute(ReportOf(Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pods3()...)))
 	if ReasonIn(&status, v1.ConditionReady) != v1.ReasonAllAvailable || ReasonIn(&status, v1.ConditionStalled) != "" {
 		t.Errorf("then Ready is %s, Stalled %s", ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
 	}

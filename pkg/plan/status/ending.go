@@ -55,9 +55,9 @@ func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 	return end
 }
 
-// countEarly records in a new status that a rollout is Stalled and counts as ended from now on. A paused rollout has not ended, whatever its other
+// recordStalledResult records in a new status that a rollout is Stalled and counts as ended from now on. A paused rollout has not ended, whatever its other
 // state.
-func countEarly(manager *v1.PodManager, status *v1.PodManagerStatus, deadlineExceeded bool) {
+func recordStalledResult(manager *v1.PodManager, status *v1.PodManagerStatus, deadlineExceeded bool) {
 	record := status.Rollout
 	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.Spec.Paused {
 		return

@@ -129,10 +129,10 @@ func TestFirstRevisionIsNoRollout(t *testing.T) {
 	m := Manager(2, Paused)
 	o := Observe(m)
 	m.Status = v1.PodManagerStatus{}
-	status, _ := Of(ReportOf(o))
+	status, _ := Compute(ReportOf(o))
 	o.Manager.Status, o.Manager.Spec.Paused = status, false
 	o.Pods = append(o.Pods, Pod(0), Pod(1, NotReady))
-	status, _ = Of(ReportOf(o))
+	status, _ = Compute(ReportOf(o))
 	if status.Rollout == nil || status.Rollout.StartedAt != nil || status.UpdateRevision == "" {
 		t.Errorf("the record is %+v of revision %q, want one without a start", status.Rollout, status.UpdateRevision)
 	}

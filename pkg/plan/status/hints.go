@@ -35,12 +35,12 @@ func hints(r Report, ready verdict, in inputs) string {
 func undrainedHint(r *rollout.State) string {
 	why := map[string]string{}
 	for _, pod := range r.UpdatedPods {
-		if text := r.Means.WhyNotDrained(r.Manager, pod); text != "" && inplace.CompletedRecord(pod).Revision != "" {
+		if text := r.Capabilities.WhyNotDrained(r.Manager, pod); text != "" && inplace.CompletedRecord(pod).Revision != "" {
 			why[pod.Name] = text
 		}
 	}
-	for _, pod := range slices.Concat(r.OldPods, r.StrayPods) {
-		if text := r.Means.WhyNotDrained(r.Manager, pod); text != "" && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
+	for _, pod := range slices.Concat(r.OldPods, r.MustMovePods) {
+		if text := r.Capabilities.WhyNotDrained(r.Manager, pod); text != "" && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
 			why[pod.Name] = text
 		}
 	}
@@ -61,9 +61,9 @@ func foreignHint(names []string) string {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; the pod %s is somebody else's and is left alone", names[0])
+		return fmt.Sprintf("; the pod %s belongs to another owner and is left alone", names[0])
 	default:
-		return fmt.Sprintf("; the pod %s and %d more are somebody else's and are left alone", names[0], len(names)-1)
+		return fmt.Sprintf("; the pod %s and %d more belong to other owners and are left alone", names[0], len(names)-1)
 	}
 }
 

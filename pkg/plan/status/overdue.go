@@ -61,6 +61,6 @@ func overdueHint(r Report) string {
 	if len(stuck) > 1 {
 		more = fmt.Sprintf(" and %d more", len(stuck)-1)
 	}
-	return fmt.Sprintf("; %s%s should have been gone since %s, and others wait for that: look at its node and its finalizers",
+	return fmt.Sprintf("; %s%s should have been gone by %s, and blocks other pods: look at its node and its finalizers",
 		first.Name, more, first.DeletionTimestamp.UTC().Format(time.RFC3339))
 }

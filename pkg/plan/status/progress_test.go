@@ -128,7 +128,7 @@ func TestDeadline(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, again := Of(ReportOf(test.observed))
+			status, again := Compute(ReportOf(test.observed))
 			got := status.Rollout
 			if got == nil {
 				t.Fatal("the status has no record")
@@ -161,7 +161,7 @@ func TestClockShowsWholeSeconds(t *testing.T) {
 	o.Now = Now.Add(700 * time.Millisecond)
 	o.Pods = append(o.Pods, Pod(3, V2, NotReady))
 	MaxFailed("2")(o.Manager) // otherwise the clock would stop
-	status, _ := Of(ReportOf(o))
+	status, _ := Compute(ReportOf(o))
 	want := Now.Add(time.Second) // too late is better than too early
 	if since, failing := status.Rollout.Since, status.Rollout.Failing[0].Since; !since.Time.Equal(want) || !failing.Time.Equal(want) {
 		t.Errorf("since %v, failing since %v; want %v", since, failing, want)
@@ -179,7 +179,7 @@ func TestNoRolloutNoClock(t *testing.T) {
 	}
 	for name, o := range tests {
 		t.Run(name, func(t *testing.T) {
-			if status, again := Of(ReportOf(o)); status.Rollout != nil && status.Rollout.Since != nil || !again.Never() {
+			if status, again := Compute(ReportOf(o)); status.Rollout != nil && status.Rollout.Since != nil || !again.Never() {
 				t.Errorf("remembers %v, again %v", status.Rollout, again)
 			}
 		})
@@ -231,7 +231,7 @@ func TestFailedRevision(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, _ := Of(ReportOf(test.observed))
+			status, _ := Compute(ReportOf(test.observed))
 			if failed := status.FailedRevision != ""; failed != test.want {
 				t.Errorf("failed: %v", failed)
 			}
@@ -253,17 +253,17 @@ func TestFailedRevision(t *testing.T) {
 func TestRollbackIsWrittenDownFirst(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
-	if got := MovesOf(plan.Make(o)); got != "" {
+	if got := ActionsOf(plan.Make(o)); got != "" {
 		t.Errorf("before the status has failedRevision: %q", got)
 	}
-	status, _ := Of(ReportOf(o))
+	status, _ := Compute(ReportOf(o))
 	m.Status = status
-	if got := MovesOf(plan.Make(o)); got != "+3 old, -2" {
+	if got := ActionsOf(plan.Make(o)); got != "+3 old, -2" {
 		t.Errorf("once the status has failedRevision: %q", got)
 	}
 	// The failing pod is gone.
 	o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}
-	if status, _ = Of(ReportOf(o)); status.FailedRevision != m.Status.UpdateRevision || MovesOf(plan.Make(o)) != "" {
-		t.Errorf("after the rollback: failed %q, plans %q", status.FailedRevision, MovesOf(plan.Make(o)))
+	if status, _ = Compute(ReportOf(o)); status.FailedRevision != m.Status.UpdateRevision || ActionsOf(plan.Make(o)) != "" {
+		t.Errorf("after the rollback: failed %q, plans %q", status.FailedRevision, ActionsOf(plan.Make(o)))
 	}
 }

@@ -87,8 +87,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return no(v1.ReasonHalted, "%s", halted(counts, in))
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeHeldUp(in.active, in.rollout.Now).Pod != nil:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
+	case rollout.Outdated() == 0 && health.DescribeStuckResize(in.active, in.rollout.Now).Pod != nil:
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeStuckResize(in.active, in.rollout.Now))
 	case rollout.Outdated() == 0:
 		return verdict{}, false
 	case rollout.Frozen == v1.ReasonPaused:
@@ -98,8 +98,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 		return verdict{}, false
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now))
-	case health.DescribeHeldUp(in.active, in.rollout.Now).Pod != nil:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeHeldUp(in.active, in.rollout.Now))
+	case health.DescribeStuckResize(in.active, in.rollout.Now).Pod != nil:
+		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeStuckResize(in.active, in.rollout.Now))
 	default:
 		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
 	}
@@ -137,7 +137,7 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 	}
 	text := fmt.Sprintf("revision %s has failed", in.rollout.Revisions.Update.Name)
 	if in.rollout.Old == nil {
-		text += ", and the one to return to is not known any more"
+		text += ", and the revision to return to no longer exists"
 	} else {
 		text += " and was rolled back to " + in.rollout.Old.Name
 	}
@@ -149,5 +149,5 @@ func rolledBack(manager *v1.PodManager, in inputs) string {
 
 // worstPod describes the pod that keeps the rollout from making progress.
 func worstPod(in inputs) string {
-	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now).String(), health.DescribeHeldUp(in.active, in.rollout.Now).String(), "all pods are ready")
+	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now).String(), health.DescribeStuckResize(in.active, in.rollout.Now).String(), "all pods are ready")
 }

@@ -77,7 +77,7 @@ func TestRevisionsInStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := test.observed.Manager.Status.CurrentRevision
 			report := ReportOf(test.observed)
-			status, _ := Of(report)
+			status, _ := Compute(report)
 			if status.UpdateRevision != report.Plan.Revisions.Update.Name {
 				t.Errorf("updateRevision %s", status.UpdateRevision)
 			}
@@ -102,10 +102,10 @@ func TestRevisionsInStatus(t *testing.T) {
 func TestRollbackKeepsItsCause(t *testing.T) {
 	m := Next(3, OnFailure(v1.RollbackOnFailure), Limits("0", "1"), failingFor(time.Minute))
 	o := RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing))
-	first, _ := Of(ReportOf(o))
+	first, _ := Compute(ReportOf(o))
 	m.Status = first
 	o.Pods, o.Now = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}, Now.Add(time.Hour)
-	later, again := Of(ReportOf(o))
+	later, again := Compute(ReportOf(o))
 	if !meta.IsStatusConditionTrue(first.Conditions, v1.ConditionProgressing) || ReasonIn(&first, v1.ConditionStalled) != "" {
 		t.Error("it counts as stalled while it is at work")
 	}
@@ -114,7 +114,7 @@ func TestRollbackKeepsItsCause(t *testing.T) {
 		t.Errorf("later it says\n%q, want\n%q", got, want)
 	}
 	m.Status = later
-	if same, _ := Of(ReportOf(o)); Differs(&later, &same) || !again.Never() {
+	if same, _ := Compute(ReportOf(o)); Differs(&later, &same) || !again.Never() {
 		t.Errorf("it goes on changing, or asks to be called after %v", again)
 	}
 }
@@ -122,14 +122,14 @@ func TestRollbackKeepsItsCause(t *testing.T) {
 // Restoring the old template clears the rollback.
 func TestRollbackEndsWithTheOldTemplate(t *testing.T) {
 	m := Manager(3, OnFailure(v1.RollbackOnFailure), FailedBefore)
-	status, _ := Of(ReportOf(Observe(m, Pods3()...)))
+	status, _ := Compute(ReportOf(Observe(m, Pods3()...)))
 	if status.FailedRevision != "" || ReasonIn(&status, v1.ConditionReady) != v1.ReasonAllAvailable || ReasonIn(&status, v1.ConditionStalled) != "" {
 		t.Errorf("failed %q, Ready %s, Stalled %s", status.FailedRevision, ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
 	}
 }
 
 func TestIsNews(t *testing.T) {
-	base, _ := Of(ReportOf(RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2))))
+	base, _ := Compute(ReportOf(RollingOut(Next(3), Pod(0), Pod(1), Pod(2, V2))))
 	tests := map[string]struct {
 		change func(*v1.PodManagerStatus)
 		want   bool

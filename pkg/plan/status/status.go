@@ -39,9 +39,9 @@ type Report struct {
 type Decided struct {
 	// Revisions are the revisions that the plan is about.
 	Revisions history.Revisions
-	// Assessed is the rollout state that the plan is based on, and Means is what the controller can do.
-	Assessed *rollout.State
-	Means    inplace.Means
+	// Assessed is the rollout state that the plan is based on, and Capabilities is what the controller can do.
+	Assessed     *rollout.State
+	Capabilities inplace.Capabilities
 	// ActsOnPods is whether the plan creates, updates or deletes active pods.
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -50,8 +50,8 @@ type Decided struct {
 	Foreign []string
 }
 
-// Of returns the new status of the PodManager, and when it will change without an event, because ready pods become available or a deadline passes.
-func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
+// Compute returns the new status of the PodManager, and when it will change without an event, because ready pods become available or a deadline passes.
+func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	kept, _ := podstate.KeepOrRelease(r.Manager, r.Pods)
 	active, finished, _ := podstate.Split(kept)
 	old := &r.Manager.Status
@@ -78,13 +78,13 @@ func Of(r Report) (v1.PodManagerStatus, requeue.LookAgain) {
 	}
 	state := r.Plan.Assessed
 	if r.Changed || state == nil {
-		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Means, active, finished, r.Now)
+		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Capabilities, active, finished, r.Now)
 	}
 	return statusOfRollout(r, status, state, active, finished, again)
 }
 
 // countReady counts the ready and the available pods, and returns when the next ready pod becomes available.
-func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) requeue.LookAgain {
+func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) requeue.Requeue {
 	var next time.Duration
 	for _, pod := range active {
 		wait, ready := health.UntilAvailable(pod, r.Manager.MinReady(), r.Now)
@@ -99,13 +99,13 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) req
 		}
 		status.ReadyReplicas++
 	}
-	return requeue.After(r.Now, next, requeue.AgainAvailable)
+	return requeue.After(r.Now, next, requeue.RequeueAvailable)
 }
 
 // statusOfRollout adds the revisions, the record of the rollout and the conditions.
 func statusOfRollout(
-	r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.LookAgain,
-) (v1.PodManagerStatus, requeue.LookAgain) {
+	r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.Requeue,
+) (v1.PodManagerStatus, requeue.Requeue) {
 	available := 0
 	for _, pod := range state.UpdatedPods {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
@@ -118,26 +118,26 @@ func statusOfRollout(
 	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
 		// The revision fails with this status, so the conditions describe the rollback.
 		in.cause = "its pods did not become available in time"
-		if in.progress.Condemned {
+		if in.progress.RecoveryExpired {
 			in.cause = failure(state)
 		}
 		manager := *r.Manager
 		manager.Status.FailedRevision = status.FailedRevision
-		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Means, active, finished, r.Now), nil
+		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Capabilities, active, finished, r.Now), nil
 	}
 	if current := state.Revisions.Current; current != nil {
 		status.CurrentRevision = current.Name
 	}
 	status.Rollout = in.progress.Record
-	again = again.Sooner(nameGood(&status, state))
+	again = again.Sooner(promoteCurrentRevision(&status, state))
 	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
 	status.Conditions = conditions(r, status, in)
-	countEarly(r.Manager, &status, in.progress.DeadlineExceeded)
+	recordStalledResult(r.Manager, &status, in.progress.DeadlineExceeded)
 	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
 }
 
-// nameGood sets currentRevision once a revision is proven, and returns when the next one may be.
-func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
+// promoteCurrentRevision sets currentRevision once a revision is proven, and returns when the next one may be.
+func promoteCurrentRevision(status *v1.PodManagerStatus, r *rollout.State) requeue.Requeue {
 	wait, started := r.UntilProven()
 	if started && wait == 0 && r.Revisions.Update.IsStored() {
 		status.CurrentRevision = r.Revisions.Update.Name
@@ -145,7 +145,7 @@ func nameGood(status *v1.PodManagerStatus, r *rollout.State) requeue.LookAgain {
 	if r.IsOldProven() && r.Old.IsStored() {
 		status.CurrentRevision = r.Old.Name
 	}
-	return requeue.After(r.Now, wait, requeue.AgainProven)
+	return requeue.After(r.Now, wait, requeue.RequeueProven)
 }
 
 // Differs reports whether a status is worth writing.

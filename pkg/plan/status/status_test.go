@@ -109,7 +109,7 @@ func TestStatus(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			complete := Reported(test.report.Manager, test.report.Pods...)
 			complete.Failure = test.report.Failure
-			status, again := Of(complete)
+			status, again := Compute(complete)
 			counts := [5]int32{status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas}
 			if counts != test.counts {
 				t.Errorf("replicas, updated, ready, available, terminating = %v, want %v", counts, test.counts)
@@ -146,10 +146,10 @@ func TestStatusKeepsTransitionTimes(t *testing.T) {
 	m := Manager(3)
 	report := Reported(m, Pods3()...)
 	report.Failure = &requeue.Failure{Condition: v1.ReasonFailedDelete, Message: "x"}
-	first, _ := Of(report)
+	first, _ := Compute(report)
 	m.Status = first
 	report.Failure, report.Now = nil, Now.Add(time.Hour)
-	later, _ := Of(report)
+	later, _ := Compute(report)
 	if meta.FindStatusCondition(later.Conditions, v1.ConditionReplicaFailure) != nil {
 		t.Error("ReplicaFailure stays after the failure is over")
 	}
@@ -169,7 +169,7 @@ func TestPodNamesAreSortedAndBounded(t *testing.T) {
 	for i := range 120 {
 		pods = append(pods, Pod(119-i))
 	}
-	status, _ := Of(Reported(Manager(120), pods...))
+	status, _ := Compute(Reported(Manager(120), pods...))
 	if len(status.PodNames) != 100 || status.PodNames[2] != "web-2" || status.PodNames[99] != "web-99" {
 		t.Errorf("podNames has %d entries: %v", len(status.PodNames), status.PodNames)
 	}

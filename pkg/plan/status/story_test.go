@@ -117,7 +117,7 @@ func TestDeadlineWithoutPods(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("100%")), Pod(0, NotReady), Pod(1), Pod(2))
 	s.HasNotFailed(s.After(time.Hour), "the revision has no pod")
 	Partition("0")(s.O.Manager)
-	if s.After(time.Second); MovesOf(plan.Make(s.O)) == "" {
+	if s.After(time.Second); ActionsOf(plan.Make(s.O)) == "" {
 		t.Error("lowering the partition does nothing")
 	}
 }
@@ -165,7 +165,7 @@ func TestObstacleIsNoFailure(t *testing.T) {
 		t.Fatalf("failed %q, stalled %s", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled))
 	}
 	InPlace(v1.InPlaceIfPossible, 0)(s.O.Manager)
-	if s.After(time.Second); MovesOf(plan.Make(s.O)) == "" {
+	if s.After(time.Second); ActionsOf(plan.Make(s.O)) == "" {
 		t.Error("another policy does nothing")
 	}
 }
@@ -178,8 +178,8 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	first := plan.Make(s.O)
 	lost := s.O.Revisions[0]
 	s.O.Revisions = s.O.Revisions[1:]
-	if status := s.After(time.Second); status.FailedRevision == "" || MovesOf(plan.Make(s.O)) != "" || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonRolledBack {
-		t.Errorf("forgotten: failed %q, stalled %s, plans %q", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled), MovesOf(plan.Make(s.O)))
+	if status := s.After(time.Second); status.FailedRevision == "" || ActionsOf(plan.Make(s.O)) != "" || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonRolledBack {
+		t.Errorf("forgotten: failed %q, stalled %s, plans %q", status.FailedRevision, ReasonIn(&status, v1.ConditionStalled), ActionsOf(plan.Make(s.O)))
 	}
 	s.O.Remembered = first.Remember
 	again := plan.Make(s.O)
@@ -187,7 +187,7 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 		t.Errorf("it is not stored again: %v", Digest(again))
 	}
 	s.O.Pods = s.O.Pods[1:]
-	if got := MovesOf(plan.Make(s.O)); got != "+0 old" {
+	if got := ActionsOf(plan.Make(s.O)); got != "+0 old" {
 		t.Errorf("a lost pod: %q", got)
 	}
 }
@@ -196,11 +196,11 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 func TestStuckWhilePaced(t *testing.T) {
 	m := Next(2, MaxTerminating("1"), Limits("0", "1"), InPlace(v1.InPlaceIfPossible, 0))
 	s := Tell(t, m, Pod(0), Pod(1), Pod(2), Pod(3, Terminating))
-	if got := MovesOf(plan.Make(s.O)); got != "Update 2" {
+	if got := ActionsOf(plan.Make(s.O)); got != "Update 2" {
 		t.Errorf("plans %q", got)
 	}
 	status := s.After(time.Hour)
-	if message := MessageIn(&status, v1.ConditionReady); !strings.Contains(message, "web-3 should have been gone since") {
+	if message := MessageIn(&status, v1.ConditionReady); !strings.Contains(message, "web-3 should have been gone by") {
 		t.Errorf("Ready says %q", message)
 	}
 }
@@ -216,7 +216,7 @@ func TestStuckIsStalled(t *testing.T) {
 			t.Errorf("%s: stalled at once: %s", name, MessageIn(&status, v1.ConditionStalled))
 		}
 		status := s.After(time.Minute)
-		if got := ReasonIn(&status, v1.ConditionStalled); got != v1.ReasonStuck || !strings.HasPrefix(MessageIn(&status, v1.ConditionStalled), "web-0 should have been gone since") {
+		if got := ReasonIn(&status, v1.ConditionStalled); got != v1.ReasonStuck || !strings.HasPrefix(MessageIn(&status, v1.ConditionStalled), "web-0 should have been gone by") {
 			t.Errorf("%s: stalled is %q: %s", name, got, MessageIn(&status, v1.ConditionStalled))
 		}
 	}
@@ -227,7 +227,7 @@ func TestRolledBackToWhatIsLost(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, FailedNow), Pods3()...)
 	s.After(0)
 	s.O.Revisions = s.O.Revisions[1:]
-	if status := s.After(time.Second); !strings.Contains(MessageIn(&status, v1.ConditionStalled), "the one to return to is not known any more") {
+	if status := s.After(time.Second); !strings.Contains(MessageIn(&status, v1.ConditionStalled), "the revision to return to no longer exists") {
 		t.Errorf("Stalled says %q", MessageIn(&status, v1.ConditionStalled))
 	}
 }

@@ -63,7 +63,7 @@ func judgeCRD(f Facts) Finding {
 	}
 	switch {
 	case !slices.Contains(f.Resources, "podmanagers"):
-		finding.Result, finding.Says, finding.Advice = Failure, f.Server+" knows no PodManagers", install
+		finding.Result, finding.Says, finding.Advice = Failure, f.Server+" does not serve PodManagers", install
 	case len(missing) > 0:
 		finding.Result, finding.Says, finding.Advice = Failure, "the CRD has no "+strings.Join(missing, " and no "), install
 	case len(f.Unknown) > 0:

@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 		result, says string
 	}{
 		"the CRD":                  {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
-		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server knows no PodManagers"},
+		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server does not serve PodManagers"},
 		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
 		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
 		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
@@ -95,7 +95,7 @@ func TestJudge(t *testing.T) {
 		"its own label":     {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
 		"the policy":        {func(*Facts) {}, "Policy", OK, "only those who may create pods can have PodManagers create them"},
 		"no policy": {func(f *Facts) { f.Rules = policy.Judge("podmanager", nil, nil) }, "Policy", Warning,
-			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that who may write PodManagers can have pods made"},
+			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that users who may write PodManagers can create pods"},
 		"a policy not to read": {func(f *Facts) { f.RulesError = errors.New("forbidden") }, "Policy", Unknown, "is not known: forbidden"},
 		"a right":              {func(*Facts) {}, "Right", OK, "you may list pods"},
 		"no right":             {func(f *Facts) { f.Rights[0].Allowed = false }, "Right", Warning, "you may not list pods"},
@@ -142,7 +142,7 @@ func TestLines(t *testing.T) {
 CRD          ok        PodManagers v1 are served by https://server (v1.36.3)
 Leader       ok        pod-1 holds the Lease for 60m
 Controller   ok        Deployment podmanager-controller has 2 pods available
-Policy       warning   no policy, so that who may write PodManagers can have pods made without a right to pods
+Policy       warning   no policy, so that users who may write PodManagers can create pods without the right to create pods
                          kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
                          needed for get; the role view has it

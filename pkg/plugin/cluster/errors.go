@@ -17,7 +17,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
-		return fmt.Errorf("%s knows no PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, c.Command)
+		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, c.Command)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, c.Command)
 	case apierrors.IsUnauthorized(err):

@@ -172,7 +172,7 @@ func (c *Cluster) unknownFields() ([]string, error) {
 
 // AddEvidence adds to an answer what only the API server knows, as far as the user may read it.
 func (c *Cluster) AddEvidence(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
-	if outcome := follow.Of(s.Manager); outcome == follow.Done || outcome == follow.Baking {
+	if outcome := follow.OutcomeFor(s.Manager); outcome == follow.Done || outcome == follow.Baking {
 		return // old events would only mislead
 	}
 	answer.AddExit(s.Pods, s.Now)

@@ -155,7 +155,7 @@ func (c *Cluster) adviseAdministrator(err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%w; migrate is for administrators of the cluster: it reads the CRD and updates its status, and lists and patches PodManagers in all namespaces", err)
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Name == CRDName:
-		return fmt.Errorf("%s knows no PodManagers: there is no CRD %s, and nothing to migrate", c.Server, CRDName)
+		return fmt.Errorf("%s does not serve PodManagers: there is no CRD %s, and nothing to migrate", c.Server, CRDName)
 	default:
 		return c.Advise(err, metav1.NamespaceAll)
 	}

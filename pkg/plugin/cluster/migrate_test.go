@@ -155,7 +155,7 @@ func TestMigrateWithoutCRD(t *testing.T) {
 	}))
 	defer server.Close()
 	_, err := (&Cluster{Server: "https://server", config: &rest.Config{Host: server.URL}}).Migrate(t.Context(), DryRunNone)
-	if err == nil || !strings.Contains(err.Error(), "https://server knows no PodManagers: there is no CRD podmanagers.apps.mycompany.com") {
+	if err == nil || !strings.Contains(err.Error(), "https://server does not serve PodManagers: there is no CRD podmanagers.apps.mycompany.com") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -33,8 +33,8 @@ const (
 	ExitTimeout = 124
 )
 
-// Of returns the state of a PodManager's rollout.
-func Of(manager *v1.PodManager) Outcome {
+// OutcomeFor returns the state of a PodManager's rollout.
+func OutcomeFor(manager *v1.PodManager) Outcome {
 	if manager.DeletionTimestamp != nil {
 		return Deleted
 	}

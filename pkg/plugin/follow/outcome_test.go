@@ -49,7 +49,7 @@ func TestOf(t *testing.T) {
 			if test.change != nil {
 				test.change(m)
 			}
-			if got := Of(m); got != test.want || got.ExitCode(false) != test.code {
+			if got := OutcomeFor(m); got != test.want || got.ExitCode(false) != test.code {
 				t.Errorf("outcome %d, exit code %d", got, got.ExitCode(false))
 			}
 			if got := Line(m); got != test.line {

@@ -26,7 +26,7 @@ func Follow(ctx context.Context, name string, untilAvailable bool, source Source
 			}
 			said = line
 		}
-		if outcome := follow.Of(manager); outcome != follow.UnderWay && (outcome != follow.Baking || untilAvailable) {
+		if outcome := follow.OutcomeFor(manager); outcome != follow.UnderWay && (outcome != follow.Baking || untilAvailable) {
 			return manager, outcome, nil
 		}
 		select {

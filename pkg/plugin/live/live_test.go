@@ -104,7 +104,7 @@ func TestFollowGoesOn(t *testing.T) {
 		source.errors <- errors.New("connection refused")
 		var out, errOut bytes.Buffer
 		_, outcome, err := Follow(ctx, "web", false, source, &out, &errOut)
-		if outcome != follow.UnderWay || err != nil || !strings.Contains(errOut.String(), "lost and is made again: connection refused") {
+		if outcome != follow.UnderWay || err != nil || !strings.Contains(errOut.String(), "Connection lost, reconnecting: connection refused") {
 			t.Errorf("outcome %d, %v: %s", outcome, err, errOut.String())
 		}
 	})

@@ -110,13 +110,13 @@ func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapsh
 	return screen.Draw(picture, columns, lines)
 }
 
-func lost(err error) string { return "The connection was lost and is made again: " + err.Error() }
+func lost(err error) string { return "Connection lost, reconnecting: " + err.Error() }
 
 // endOf reports whether no rollout is under way any more, and the exit code of the worst outcome.
 func endOf(all []snapshot.Snapshot) (int, bool) {
 	code := follow.ExitDone
 	for _, s := range all {
-		outcome := follow.Of(s.Manager)
+		outcome := follow.OutcomeFor(s.Manager)
 		switch {
 		case outcome == follow.UnderWay:
 			return 0, false

@@ -40,7 +40,7 @@ func outcomeOf(manager *v1.PodManager) (Outcome, string) {
 	}; {
 	case outcomes[reason] != "":
 		return outcomes[reason], message
-	case follow.Of(manager) == follow.Done:
+	case follow.OutcomeFor(manager) == follow.Done:
 		return Completed, message
 	default:
 		return Waiting, message
@@ -63,7 +63,7 @@ func (o Outcome) sentence() (string, text.Colour) {
 	case OnDelete:
 		return "waits for pods to be deleted (OnDelete)", text.Notable
 	case Deadline:
-		return "stalled: progressDeadlineSeconds are over", text.Bad
+		return "stalled: progressDeadlineSeconds exceeded", text.Bad
 	case NotInPlace:
 		return "impossible: pods may only be updated in place", text.Bad
 	default:

@@ -40,7 +40,7 @@ func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	o.Revisions = []*appsv1.ControllerRevision{stored}
 	report := ReportOf(o)
 	report.Plan = plan.Make(o).ForStatus()
-	m.Status, _ = status.Of(report)
+	m.Status, _ = status.Compute(report)
 	return snapshot.New(m, pods, o.Revisions, nil, Now)
 }
 

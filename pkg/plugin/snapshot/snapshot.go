@@ -61,7 +61,7 @@ func (s Snapshot) Revisions() history.Revisions {
 // Rollout returns the rollout as a controller with default flags sees it. The result is meaningless if the user may not read pods.
 func (s Snapshot) Rollout() *rollout.State {
 	active, finished, _ := podstate.Split(s.Pods)
-	return rollout.Assess(s.Manager, s.Revisions(), inplace.Means{}, active, finished, s.Now)
+	return rollout.Assess(s.Manager, s.Revisions(), inplace.Capabilities{}, active, finished, s.Now)
 }
 
 // Condition returns a condition of the status. It is empty if the status has none of this type.

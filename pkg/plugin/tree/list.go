@@ -41,7 +41,7 @@ func count(number int32) text.Cell { return text.Plainly(strconv.Itoa(int(number
 
 // messageOf returns a message for the list. It is empty if the rollout is done.
 func messageOf(manager *v1.PodManager) string {
-	if follow.Of(manager) == follow.Done {
+	if follow.OutcomeFor(manager) == follow.Done {
 		return ""
 	}
 	return follow.Message(manager)

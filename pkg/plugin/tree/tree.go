@@ -115,7 +115,7 @@ func stateCell(manager *v1.PodManager) text.Cell {
 	colours := map[follow.Outcome]text.Colour{
 		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
 	}
-	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.Of(manager)]}
+	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.OutcomeFor(manager)]}
 }
 
 // header returns the lines above the tree.

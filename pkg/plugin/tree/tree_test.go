@@ -22,7 +22,7 @@ func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
 	m := o.Manager
 	report := ReportOf(o)
 	report.Plan = plan.Make(o).ForStatus()
-	m.Status, _ = status.Of(report)
+	m.Status, _ = status.Compute(report)
 	m.CreationTimestamp.Time = o.Now.Add(-time.Hour)
 	s := snapshot.New(m, o.Pods, o.Revisions, missing, o.Now)
 	for _, revision := range s.Stored {

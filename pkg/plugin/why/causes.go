@@ -18,8 +18,8 @@ type cause struct {
 
 var causes = map[string]cause{
 	"Unobserved":                 {"The last change has not been taken up", verb("check")},
-	v1.ReasonAllAvailable:        {"Nothing holds it up", none},
-	v1.ReasonScaledToZero:        {"Nothing holds it up", verb("scale", "--replicas=1")},
+	v1.ReasonAllAvailable:        {"Nothing blocks it", none},
+	v1.ReasonScaledToZero:        {"Nothing blocks it", verb("scale", "--replicas=1")},
 	v1.ReasonBaking:              {"All pods are updated, and the new revision has to prove itself", verb("get", "-w")},
 	v1.ReasonTooFew:              {"Pods are being created", verb("get", "-w")},
 	v1.ReasonTooMany:             {"Pods are being deleted", verb("get", "-w")},

@@ -92,7 +92,7 @@ func worst(s snapshot.Snapshot) health.Finding {
 		found = health.DescribeFailure(health.NewestFirst(finished, s.Now))
 	}
 	if found.Pod == nil {
-		found = health.DescribeHeldUp(active, s.Now)
+		found = health.DescribeStuckResize(active, s.Now)
 	}
 	return found
 }

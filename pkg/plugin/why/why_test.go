@@ -21,7 +21,7 @@ import (
 func seen(o plan.Observed) snapshot.Snapshot {
 	report := ReportOf(o)
 	report.Plan = plan.Make(o).ForStatus()
-	o.Manager.Status, _ = status.Of(report)
+	o.Manager.Status, _ = status.Compute(report)
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 
@@ -40,7 +40,7 @@ func TestFind(t *testing.T) {
 		pod, container        string
 		hasLog, previous      bool
 	}{
-		"all is well": {snapshot: seen(Observe(Manager(3), Pods3()...)), cause: "Nothing holds it up: 3 of 3 pods available."},
+		"all is well": {snapshot: seen(Observe(Manager(3), Pods3()...)), cause: "Nothing blocks it: 3 of 3 pods available."},
 		"halted": {snapshot: of(Crashing), cause: "The rollout is halted, because pods of the new revision fail: halted with 1 pod updated",
 			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},

@@ -115,7 +115,7 @@ func parseState(data map[string][]byte) (*state, error) {
 // check returns an error if the parts do not belong together.
 func (s *state) check() error {
 	if !s.authority.certificate.IsCA || s.next != nil && !s.next.certificate.IsCA {
-		return errors.New("what should be a CA is none")
+		return errors.New("ca.crt or next-ca.crt is not a CA certificate")
 	}
 	if err := s.serving.certificate.CheckSignatureFrom(s.authority.certificate); err != nil {
 		return fmt.Errorf("%s is not signed by %s: %w", corev1.TLSCertKey, authorityKey, err)

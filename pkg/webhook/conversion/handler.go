@@ -26,7 +26,7 @@ func Handler() http.Handler {
 		asked, err := read(r.Body)
 		if err != nil {
 			why := bounds.Short(err.Error())
-			klog.FromContext(r.Context()).V(2).Info("Refused what is no ConversionReview", "from", r.RemoteAddr, "err", why)
+			klog.FromContext(r.Context()).V(2).Info("Refused a request that is not a ConversionReview", "from", r.RemoteAddr, "err", why)
 			http.Error(w, why, http.StatusBadRequest)
 			return
 		}

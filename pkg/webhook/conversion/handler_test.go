@@ -159,7 +159,7 @@ func TestHandlerLogsLittle(t *testing.T) {
 		request.Header.Set("Content-Type", "application/json")
 		Handler().ServeHTTP(httptest.NewRecorder(), request.WithContext(klog.NewContext(t.Context(), logger)))
 	}
-	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); strings.Count(text, "Refused what is no ConversionReview") != 3 || len(text) > 1500 {
+	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); strings.Count(text, "Refused a request that is not a ConversionReview") != 3 || len(text) > 1500 {
 		t.Errorf("the log has %d bytes: %.1000s", len(text), text)
 	}
 }

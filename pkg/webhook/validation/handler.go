@@ -43,7 +43,7 @@ const (
 type Handler struct {
 	kube   kubernetes.Interface
 	serves func(*v1.PodManager) bool
-	means  inplace.Means
+	means  inplace.Capabilities
 	// turns has an element for each trial in progress.
 	turns chan struct{}
 	// looking is the total size of all objects that are being processed.
@@ -53,7 +53,7 @@ type Handler struct {
 // New returns the handler. Its client has the controller's permissions, because the controller creates the pods. The client should have a
 // separate rate limiter, so that many applies do not delay the controller, and vice versa. Only PodManagers that the controller serves are
 // checked: elsewhere it may not even create pods. means must be the controller's as well: they decide whether a pod has the readiness gate.
-func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, means inplace.Means) *Handler {
+func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, means inplace.Capabilities) *Handler {
 	return &Handler{kube: kube, serves: serves, means: means, turns: make(chan struct{}, maxTrials)}
 }
 

@@ -68,7 +68,7 @@ func (r *replay) step(seen sighting) {
 		delete(r.pods, seen.uid)
 	}
 	if found && before.decoy != "" && (seen.gone || seen.pod.decoy != before.decoy) {
-		r.violation("I4", seen.name, seen, "somebody has changed or deleted a pod that is not theirs: it was %s, is %s", before.decoy, seen.pod.decoy)
+		r.violation("I4", seen.name, seen, "a decoy pod was changed or deleted: it was %s, is %s", before.decoy, seen.pod.decoy)
 	}
 	if !seen.gone {
 		r.pods[seen.uid] = seen.pod

@@ -6,27 +6,27 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// CreateHold returns the key of the hold on creating pods of a revision.
-func CreateHold(revision *history.Revision) requeue.HoldKey {
-	return requeue.HoldKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
+// CreateBackoff returns the key of the hold on creating pods of a revision.
+func CreateBackoff(revision *history.Revision) requeue.BackoffKey {
+	return requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
 }
 
 // holdOn returns the hold on requests of a kind. It returns false if there is none, or if its backoff is over.
-func (o Observed) holdOn(key requeue.HoldKey) (requeue.Hold, bool) {
+func (o Observed) holdOn(key requeue.BackoffKey) (requeue.Backoff, bool) {
 	hold, found := o.Holds[key]
 	return hold, found && o.Now.Before(hold.Until)
 }
 
 // hold records in the plan that requests are held back. A hold without a failure is not reported.
-func (p *Plan) hold(o Observed, hold requeue.Hold) {
+func (p *Plan) hold(o Observed, hold requeue.Backoff) {
 	if p.Held == nil && hold.Failure != (requeue.Failure{}) {
 		p.Held = &hold.Failure
 	}
-	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.AgainHold))
+	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.RequeueRefused))
 }
 
 // held reports whether requests of a kind are planned and in backoff after a refusal. If so, it records that in the plan.
-func (p *Plan) held(o Observed, key requeue.HoldKey, planned int) bool {
+func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
 	hold, found := o.holdOn(key)
 	if !found || planned == 0 {
 		return false
@@ -38,28 +38,28 @@ func (p *Plan) held(o Observed, key requeue.HoldKey, planned int) bool {
 // holdBack removes requests in backoff after a refusal from the plan, along with all requests that depend on them. Creates have a hold for each
 // revision, see fill. Adoptions are left out before anything else is decided, see adopt.
 func (p *Plan) holdBack(o Observed) {
-	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.HoldFinalizer, 1) {
+	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.BackoffFinalizer, 1) {
 		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer
 	}
-	if p.held(o, requeue.HoldStore, len(p.Store)+len(p.AdoptRevisions)) {
+	if p.held(o, requeue.BackoffStore, len(p.Store)+len(p.AdoptRevisions)) {
 		// Without the stored revision, it would be unknown later which template a pod was created from.
 		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
 	}
-	if p.held(o, requeue.HoldRelease, len(p.Release)) {
+	if p.held(o, requeue.BackoffRelease, len(p.Release)) {
 		// As long as a pod is not released, its replacement would be one pod too many.
 		p.Create = p.Create[:max(0, len(p.Create)-len(p.Release))]
 		p.Release = nil
 	}
-	if p.held(o, requeue.HoldUpdate, len(p.Update)) {
+	if p.held(o, requeue.BackoffUpdate, len(p.Update)) {
 		p.Update = nil
 	}
-	if p.held(o, requeue.HoldDelete, len(p.Delete)) {
+	if p.held(o, requeue.BackoffDelete, len(p.Delete)) {
 		p.Delete, p.Create = nil, nil // creates may depend on the deletes
 	}
-	if p.held(o, requeue.HoldDrop, len(p.Drop)) {
+	if p.held(o, requeue.BackoffDrop, len(p.Drop)) {
 		p.Drop = nil
 	}
-	if p.held(o, requeue.HoldMark, len(p.Mark)) {
+	if p.held(o, requeue.BackoffMark, len(p.Mark)) {
 		p.Mark = nil
 	}
 }

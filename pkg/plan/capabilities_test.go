@@ -54,17 +54,17 @@ func TestPatchesOnly(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := MovesOf(Make(test.observed)); got != test.means {
+			if got := ActionsOf(Make(test.observed)); got != test.means {
 				t.Errorf("with all means: got %q, want %q", got, test.means)
 			}
-			test.observed.Means = inplace.Means{PatchesOnly: true}
+			test.observed.Capabilities = inplace.Capabilities{PatchesOnly: true}
 			decided := Make(test.observed)
-			if got := MovesOf(decided); got != test.want {
+			if got := ActionsOf(decided); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			report := ReportOf(test.observed)
 			report.Plan, report.Changed = decided.ForStatus(), true
-			if got, _ := status.Of(report); !strings.Contains(MessageIn(&got, v1.ConditionReady), test.ready) {
+			if got, _ := status.Compute(report); !strings.Contains(MessageIn(&got, v1.ConditionReady), test.ready) {
 				t.Errorf("the status says %q", MessageIn(&got, v1.ConditionReady))
 			}
 		})
@@ -73,9 +73,9 @@ func TestPatchesOnly(t *testing.T) {
 
 // A new pod gets no gate if the controller could not open it.
 func TestPatchesOnlyMakesNoGates(t *testing.T) {
-	for _, means := range []inplace.Means{{}, {PatchesOnly: true}} {
+	for _, means := range []inplace.Capabilities{{}, {PatchesOnly: true}} {
 		o := Observe(Manager(1, InPlace(v1.InPlaceIfPossible, 30)))
-		o.Means = means
+		o.Capabilities = means
 		if pod := NewPod(o.Manager, Make(o).Create[0]); podstate.HasGate(pod) == means.PatchesOnly {
 			t.Errorf("%+v: the gates are %v", means, pod.Spec.ReadinessGates)
 		}

@@ -1,4 +1,4 @@
-package memory
+package syncstate
 
 import (
 	"testing"
@@ -17,7 +17,7 @@ func TestNoteStatus(t *testing.T) {
 	}
 	written := &v1.PodManagerStatus{Image: "app:1", Replicas: 3, Conditions: condition(at), PodNames: []string{}}
 	kept := &v1.PodManagerStatus{Image: "app:1", Replicas: 3, Conditions: condition(at.Truncate(time.Second))}
-	var m Memory
+	var m State
 	if m.NoteStatus(written, kept) {
 		t.Error("fractions of a second count as lost")
 	}

@@ -19,19 +19,19 @@ const (
 	maxBackoff = 15 * time.Second
 )
 
-// entry is what the agenda keeps for one key: why the key is queued, and when it is due even without an event.
+// entry is what the scheduler keeps for one key: why the key is queued, and when it is due even without an event.
 type entry struct {
 	triggers []Trigger // each once
-	due      requeue.LookAgain
+	due      requeue.Requeue
 	// backoff is when the backoff of a failed sync ends. Only a user's change ends it sooner.
 	backoff time.Time
 }
 
 func (e *entry) isEmpty() bool { return len(e.triggers) == 0 && e.due.Never() && e.backoff.IsZero() }
 
-// Agenda decides when a PodManager is synced: every key enters the workqueue through the agenda. It keeps an entry of bounded size for each
+// Scheduler decides when a PodManager is synced: every key enters the workqueue through the scheduler. It keeps an entry of bounded size for each
 // key that is queued or due. On a standby, which has no handlers, it stays empty.
-type Agenda struct {
+type Scheduler struct {
 	Workqueue workqueue.TypedRateLimitingInterface[cache.ObjectName]
 	backoff   workqueue.TypedRateLimiter[cache.ObjectName]
 	// isOurs filters out keys that another controller syncs.
@@ -43,10 +43,10 @@ type Agenda struct {
 	workers workers
 }
 
-// New returns the agenda and its workqueue. Only the order of the keys is custom; everything else is client-go's.
-func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool) *Agenda {
+// New returns the scheduler and its workqueue. Only the order of the keys is custom; everything else is client-go's.
+func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool) *Scheduler {
 	const name = "podmanager"
-	a := &Agenda{
+	a := &Scheduler{
 		backoff: workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](minBackoff, maxBackoff),
 		isOurs:  isOurs,
 		clock:   clock,
@@ -67,7 +67,7 @@ func New(clock clock.PassiveClock, isOurs func(cache.ObjectName) bool) *Agenda {
 
 // update changes the entry of a key. Callers call the workqueue afterwards, without our lock: the workqueue holds its own lock while it asks
 // for priorities, which takes ours.
-func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
+func (a *Scheduler) update(key cache.ObjectName, change func(*entry)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, found := a.entries[key]
@@ -80,7 +80,7 @@ func (a *Agenda) update(key cache.ObjectName, change func(*entry)) {
 
 // Add enqueues a key for a trigger, after a delay in which further events may join it. Only a user's change cuts the backoff of a failed sync
 // short: a failing request and the events that it causes must not become a loop.
-func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
+func (a *Scheduler) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	if !a.isOurs(key) {
 		return
 	}
@@ -100,7 +100,7 @@ func (a *Agenda) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 
 // Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten or has been
 // synced in the meantime.
-func (a *Agenda) Take(key cache.ObjectName) []Trigger {
+func (a *Scheduler) Take(key cache.ObjectName) []Trigger {
 	triggers, later := a.take(key)
 	if !later.Never() {
 		// The workqueue keeps only the earliest timer of each key. An earlier one may have replaced the timer for due, so set it again.
@@ -109,17 +109,17 @@ func (a *Agenda) Take(key cache.ObjectName) []Trigger {
 	return triggers
 }
 
-func (a *Agenda) take(key cache.ObjectName) (triggers []Trigger, later requeue.LookAgain) {
+func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeue.Requeue) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, found := a.entries[key]
 	if !found {
-		return nil, requeue.LookAgain{}
+		return nil, requeue.Requeue{}
 	}
 	triggers, e.triggers, e.backoff = e.triggers, nil, time.Time{}
 	if !e.due.Never() && !a.clock.Now().Before(e.due.At) {
 		triggers = append(triggers, triggerTime)
-		e.due = requeue.LookAgain{}
+		e.due = requeue.Requeue{}
 	}
 	if e.isEmpty() {
 		delete(a.entries, key)
@@ -129,11 +129,11 @@ func (a *Agenda) take(key cache.ObjectName) (triggers []Trigger, later requeue.L
 
 // Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the
 // key is requeued. A sync that only waits for the cache does not reset the backoff.
-func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, onlyWaits bool, err error) requeue.LookAgain {
+func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, onlyWaits bool, err error) requeue.Requeue {
 	switch {
 	case err != nil:
 		wait := a.backoff.When(key)
-		again = requeue.LookAgain{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: requeue.AgainRetry}
+		again = requeue.Requeue{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: requeue.RequeueRetry}
 	case !onlyWaits:
 		a.Workqueue.Forget(key)
 	}
@@ -151,28 +151,28 @@ func (a *Agenda) Finish(key cache.ObjectName, again requeue.LookAgain, onlyWaits
 }
 
 // Forget drops the backoff and the due time of a key whose PodManager is gone. It keeps triggers that have arrived in the meantime.
-func (a *Agenda) Forget(key cache.ObjectName) {
+func (a *Scheduler) Forget(key cache.ObjectName) {
 	a.Workqueue.Forget(key)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e, found := a.entries[key]; found {
-		if e.due, e.backoff = (requeue.LookAgain{}), (time.Time{}); e.isEmpty() {
+		if e.due, e.backoff = (requeue.Requeue{}), (time.Time{}); e.isEmpty() {
 			delete(a.entries, key)
 		}
 	}
 }
 
-func (a *Agenda) priorityOf(key cache.ObjectName) priority {
+func (a *Scheduler) priorityOf(key cache.ObjectName) priority {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.mostUrgent(key)
 }
 
 // mostUrgent returns the priority of the most urgent reason for which a key is queued. The caller holds the lock.
-func (a *Agenda) mostUrgent(key cache.ObjectName) priority {
+func (a *Scheduler) mostUrgent(key cache.ObjectName) priority {
 	e, found := a.entries[key]
 	if !found {
-		return byBacklog // the agenda no longer knows a reason
+		return byBacklog // the scheduler no longer knows a reason
 	}
 	mostUrgent := byBacklog
 	if !e.due.Never() {

@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// fixture is an agenda that uses the fake time of a synctest bubble.
-type fixture struct{ *Agenda }
+// fixture is an scheduler that uses the fake time of a synctest bubble.
+type fixture struct{ *Scheduler }
 
 func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
 	synctest.Test(t, func(t *testing.T) {
@@ -39,7 +39,9 @@ func (f fixture) queuedFor() string {
 
 func TestAgenda(t *testing.T) {
 	web := key("web")
-	in := func(wait time.Duration) requeue.LookAgain { return requeue.After(time.Now(), wait, requeue.AgainHold) }
+	in := func(wait time.Duration) requeue.Requeue {
+		return requeue.After(time.Now(), wait, requeue.RequeueRefused)
+	}
 	tests := map[string]struct {
 		happened func(f fixture)
 		want     []string // the triggers of the key each time that it is taken
@@ -67,14 +69,14 @@ func TestAgenda(t *testing.T) {
 			}, []string{"[time]", "nothing"},
 		},
 		"now": {
-			func(f fixture) { f.Finish(web, requeue.LookAgain{At: time.Now(), Why: requeue.AgainMore}, false, nil) }, []string{"[time]", "nothing"},
+			func(f fixture) { f.Finish(web, requeue.Requeue{At: time.Now(), Why: requeue.RequeueMore}, false, nil) }, []string{"[time]", "nothing"},
 		},
 		"never": {
-			func(f fixture) { f.Finish(web, requeue.LookAgain{}, false, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
+			func(f fixture) { f.Finish(web, requeue.Requeue{}, false, nil); time.Sleep(24 * time.Hour) }, []string{"nothing"},
 		},
 		"a failed sync is requeued": {
 			func(f fixture) {
-				f.Finish(web, requeue.LookAgain{}, false, errors.New("no"))
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
 				time.Sleep(2 * minBackoff)
 			}, []string{"[time]", "nothing"},
 		},
@@ -83,20 +85,20 @@ func TestAgenda(t *testing.T) {
 		},
 		"an event does not cut the backoff short": {
 			func(f fixture) {
-				f.Finish(web, requeue.LookAgain{}, false, errors.New("no"))
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
 				f.Add(web, TriggerPodChanged, 0)
 			}, []string{"nothing"},
 		},
 		"an event in the backoff is not lost": {
 			func(f fixture) {
-				f.Finish(web, requeue.LookAgain{}, false, errors.New("no"))
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
 				f.Add(web, TriggerPodChanged, 0)
 				time.Sleep(2 * minBackoff)
 			}, []string{"[podChanged time]", "nothing"},
 		},
 		"a user does not wait for the backoff": {
 			func(f fixture) {
-				f.Finish(web, requeue.LookAgain{}, false, errors.New("no"))
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
 				f.Add(web, TriggerManagerChanged, 0)
 			},
 			[]string{"[managerChanged]", "nothing"},
@@ -125,7 +127,7 @@ func TestAgenda(t *testing.T) {
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 	withAgenda(t, func(t *testing.T, f fixture) {
 		f.Add(key("web"), TriggerPodChanged, time.Millisecond)
-		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.AgainHold), false, nil)
+		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.RequeueRefused), false, nil)
 		time.Sleep(time.Millisecond)
 		if got := f.queuedFor(); got != "[podChanged]" {
 			t.Errorf("taken for %s, want the event", got)
@@ -143,7 +145,7 @@ func TestBackoffGrows(t *testing.T) {
 		var last time.Duration
 		for range 30 {
 			started := time.Now()
-			wait := f.Finish(key("web"), requeue.LookAgain{}, false, errors.New("no")).At.Sub(started)
+			wait := f.Finish(key("web"), requeue.Requeue{}, false, errors.New("no")).At.Sub(started)
 			if wait < last*3/4 || wait > maxBackoff*5/4 {
 				t.Fatalf("waits %v after %v", wait, last)
 			}

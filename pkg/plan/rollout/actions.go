@@ -11,8 +11,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Moves are the pods to delete, to update in place and to create.
-type Moves struct {
+// PodActions are the pods to delete, to update in place and to create.
+type PodActions struct {
 	Delete []Deletion
 	Update []inplace.Update
 	// CreateOld and CreateUpdated are how many pods of the old and of the new revision to create.
@@ -26,20 +26,20 @@ type Moves struct {
 
 // Decide decides which active pods to delete or to update in place, and how many to create. refused is whether the API server refused the last pod
 // of the new revision, and held whether the backoff after the refusal is not over.
-func Decide(r *State, terminating []*corev1.Pod, refused, held bool) Moves {
-	m := newMover(r)
+func Decide(r *State, terminating []*corev1.Pod, refused, held bool) PodActions {
+	m := newRollingPlan(r)
 	m.refused, m.held = refused, held
 	if r.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
 		m.waitForTermination, m.terminating = true, len(terminating)
 	}
 	create := m.decide(terminating)
-	return Moves{
+	return PodActions{
 		Delete: m.deletions, Update: slices.Concat(m.updates, m.restorations(), m.openings()),
 		CreateOld: create.old, CreateUpdated: create.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again, Retry: r.untilRetry(),
 	}
 }
 
-func (m *mover) decide(terminating []*corev1.Pod) creations {
+func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
 	if m.Frozen == v1.ReasonRollingOut {
 		return m.createMissing() // the pods that prove the old revision stay until the status names it
 	}
@@ -62,7 +62,7 @@ func (m *mover) decide(terminating []*corev1.Pod) creations {
 }
 
 // terminate deletes at most count pods for which choose returns true.
-func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
+func (m *rollingPlan) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 	stay := make([]*corev1.Pod, 0, len(m.active))
 	defer func() { m.active, m.terminated = stay, 0 }()
 	for _, pod := range m.active {
@@ -90,7 +90,7 @@ func (m *mover) terminate(count int, choose func(pod *corev1.Pod) (Why, bool)) {
 
 // terminateMarked deletes pods that a user has marked for deletion, within maxUnavailable. They are replaced unless there are more pods than
 // desired.
-func (m *mover) terminateMarked(allowed int) {
+func (m *rollingPlan) terminateMarked(allowed int) {
 	m.terminate(allowed, func(pod *corev1.Pod) (Why, bool) {
 		why := WhyMarked
 		if m.remaining() > m.desired {
@@ -101,7 +101,7 @@ func (m *mover) terminateMarked(allowed int) {
 }
 
 // surgeForMarked adds surge pods for the pods that are marked for deletion, if no pod may be unavailable.
-func (m *mover) surgeForMarked(create creations) creations {
+func (m *rollingPlan) surgeForMarked(create creations) creations {
 	if m.Manager.MaxUnavailable() > 0 {
 		return create
 	}
@@ -128,7 +128,7 @@ func (m *mover) surgeForMarked(create creations) creations {
 
 // terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each side gives up its share of available pods. Unavailable
 // pods are deleted regardless of their side's share.
-func (m *mover) terminateSurplus(allowed int) {
+func (m *rollingPlan) terminateSurplus(allowed int) {
 	excess := m.remaining() - m.desired - m.surge
 	if excess <= 0 {
 		return
@@ -157,7 +157,7 @@ func (m *mover) terminateSurplus(allowed int) {
 }
 
 // why returns the reason that the event gives for the deletion of the pod.
-func (m *mover) why(pod *corev1.Pod) Why {
+func (m *rollingPlan) why(pod *corev1.Pod) Why {
 	switch side := m.sideOf(pod); {
 	case m.Frozen != "":
 		return WhySurplus
@@ -179,12 +179,12 @@ type creations struct{ updated, old int }
 
 // createMissing creates missing pods and moves none to another revision. Its limit includes the surge for finished pods that have not been
 // replaced, because they may have been surge pods.
-func (m *mover) createMissing() creations {
+func (m *rollingPlan) createMissing() creations {
 	return m.enforceMaxSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
 }
 
 // recreate deletes all pods of other revisions, and creates pods only when the last of them is gone.
-func (m *mover) recreate(terminating []*corev1.Pod) creations {
+func (m *rollingPlan) recreate(terminating []*corev1.Pod) creations {
 	stays := newSide
 	if m.Old != nil && m.desiredOld > 0 {
 		stays = oldSide
@@ -203,7 +203,7 @@ func (m *mover) recreate(terminating []*corev1.Pod) creations {
 
 // updateInPlaceAboveSurge updates pods in place while there are still more than desired + surge pods, because other limits delay deletions. An
 // update in place neither adds nor removes a pod.
-func (m *mover) updateInPlaceAboveSurge() {
+func (m *rollingPlan) updateInPlaceAboveSurge() {
 	if m.Frozen == "" && m.Manager.Strategy() == v1.RollingUpdateStrategy {
 		inPlace, _ := m.outdatedPods()
 		m.updateInPlace(inPlace, m.quota())
@@ -211,7 +211,7 @@ func (m *mover) updateInPlaceAboveSurge() {
 }
 
 // rollingUpdate moves pods from one revision to the other: it plans updates in place and deletions, and returns the creations.
-func (m *mover) rollingUpdate() creations {
+func (m *rollingPlan) rollingUpdate() creations {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
 	gained := map[side]int{} // pods that each side gains by updates in place, which need not be created

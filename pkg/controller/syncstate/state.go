@@ -1,4 +1,4 @@
-package memory
+package syncstate
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Memory is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
-type Memory struct {
+// State is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
+type State struct {
 	// ReadLive makes the next sync read live, because the cache was found to be wrong.
 	ReadLive bool
 	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that writes pods, because
@@ -27,7 +27,7 @@ type Memory struct {
 	// Gone has the pods that the last live read did not find although the cache showed them at that time.
 	Gone map[types.UID]bool
 	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation.
-	holds          map[requeue.HoldKey]requeue.Hold
+	holds          map[requeue.BackoffKey]requeue.Backoff
 	holdGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
@@ -60,7 +60,7 @@ type takenName struct {
 const minRecheck, maxRecheck = 5 * time.Second, 5 * time.Minute
 
 // NoteTakenName records that a name is taken, and when to recheck it.
-func (m *Memory) NoteTakenName(name string, foreign bool, now time.Time) {
+func (m *State) NoteTakenName(name string, foreign bool, now time.Time) {
 	if m.Taken == nil {
 		m.Taken = map[string]takenName{}
 	}
@@ -69,15 +69,15 @@ func (m *Memory) NoteTakenName(name string, foreign bool, now time.Time) {
 }
 
 // NextRecheck returns when the next taken name has to be rechecked.
-func (m *Memory) NextRecheck() (next requeue.LookAgain) {
+func (m *State) NextRecheck() (next requeue.Requeue) {
 	for _, taken := range m.Taken {
-		next = next.Sooner(requeue.LookAgain{At: taken.Recheck, Why: requeue.AgainName})
+		next = next.Sooner(requeue.Requeue{At: taken.Recheck, Why: requeue.RequeueName})
 	}
 	return next
 }
 
 // TakenNames returns the taken names for plan.Observed. The value is whether the pod is foreign.
-func (m *Memory) TakenNames() map[string]bool {
+func (m *State) TakenNames() map[string]bool {
 	names := make(map[string]bool, len(m.Taken))
 	for name, taken := range m.Taken {
 		names[name] = taken.foreign
@@ -86,12 +86,12 @@ func (m *Memory) TakenNames() map[string]bool {
 }
 
 // Remember keeps the revisions that a plan asks to remember until the next plan.
-func (m *Memory) Remember(manager *v1.PodManager, decided plan.Plan) {
+func (m *State) Remember(manager *v1.PodManager, decided plan.Plan) {
 	m.uid, m.revisions = manager.UID, decided.Remember
 }
 
 // Remembered returns the revisions of the last plan, if that was for the same PodManager.
-func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
+func (m *State) Remembered(manager *v1.PodManager) []*history.Revision {
 	if manager.UID != m.uid {
 		return nil
 	}
@@ -99,10 +99,10 @@ func (m *Memory) Remembered(manager *v1.PodManager) []*history.Revision {
 }
 
 // BeginPlan records that the next plan is being carried out.
-func (m *Memory) BeginPlan() { m.changed, m.changedBefore = nil, m.changed }
+func (m *State) BeginPlan() { m.changed, m.changedBefore = nil, m.changed }
 
 // FoundChanged records that the current plan has found an object changed or gone, and reports whether the previous plan has, too.
-func (m *Memory) FoundChanged(object string) bool {
+func (m *State) FoundChanged(object string) bool {
 	if m.changed == nil {
 		m.changed = map[string]bool{}
 	}
@@ -112,7 +112,7 @@ func (m *Memory) FoundChanged(object string) bool {
 
 // NoteStatus records a status that was written, and what the API server kept of it. It returns true if a part was lost, and nothing was lost
 // the time before.
-func (m *Memory) NoteStatus(written, kept *v1.PodManagerStatus) bool {
+func (m *State) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	wasLost := m.written != nil
 	if m.written, m.kept = written, kept; isSameJSON(written, kept) {
 		m.written, m.kept = nil, nil
@@ -129,7 +129,7 @@ func isSameJSON(a, b *v1.PodManagerStatus) bool {
 
 // WithWholeStatus returns a PodManager with the status that was written, if the API server kept only a part of it. Otherwise the controller
 // would write the same status again and again.
-func (m *Memory) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
+func (m *State) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 	if m.written == nil || manager == nil || status.Differs(&manager.Status, m.kept) {
 		return manager
 	}
@@ -139,49 +139,49 @@ func (m *Memory) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 }
 
 // Refuse starts or extends the hold on requests of a kind. It returns when the hold ends.
-func (m *Memory) Refuse(key requeue.HoldKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
+func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
 	if m.HoldsOf(generation) == nil {
-		m.holds, m.holdGeneration = map[requeue.HoldKey]requeue.Hold{}, generation
+		m.holds, m.holdGeneration = map[requeue.BackoffKey]requeue.Backoff{}, generation
 	}
 	m.holds[key] = m.holds[key].Refused(failure, now, rand.Float64())
 	return m.holds[key].Until
 }
 
 // Accept ends the hold on requests of a kind.
-func (m *Memory) Accept(key requeue.HoldKey) {
+func (m *State) Accept(key requeue.BackoffKey) {
 	delete(m.holds, key)
 }
 
 // HoldsOf returns the holds of a generation: an edit of the spec ends all earlier holds.
-func (m *Memory) HoldsOf(generation int64) map[requeue.HoldKey]requeue.Hold {
+func (m *State) HoldsOf(generation int64) map[requeue.BackoffKey]requeue.Backoff {
 	if m.holdGeneration != generation {
 		return nil
 	}
 	return m.holds
 }
 
-// Memories has the memory of each PodManager.
-type Memories struct {
+// Store has the memory of each PodManager.
+type Store struct {
 	mu    sync.Mutex
-	byKey map[cache.ObjectName]*Memory
+	byKey map[cache.ObjectName]*State
 }
 
-func New() *Memories {
-	return &Memories{byKey: map[cache.ObjectName]*Memory{}}
+func New() *Store {
+	return &Store{byKey: map[cache.ObjectName]*State{}}
 }
 
-func (m *Memories) Of(key cache.ObjectName) *Memory {
+func (m *Store) Of(key cache.ObjectName) *State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.byKey[key]
 	if !ok {
-		found = &Memory{}
+		found = &State{}
 		m.byKey[key] = found
 	}
 	return found
 }
 
-func (m *Memories) Forget(key cache.ObjectName) {
+func (m *Store) Forget(key cache.ObjectName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.byKey, key)

@@ -1,5 +1,0 @@
-// Package memory keeps what one sync of a PodManager leaves for the next: holds (see package requeue), names that pods outside the cache use,
-// and what events have reported.
-//
-// Losing it costs a request or two, never correctness: everything that must survive a restart is in the cluster.
-package memory
