@@ -115,6 +115,9 @@ func TestRollingUpdate(t *testing.T) {
 			observed: With(RollingOut(Next(3)), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new, +2 new",
 		},
+		"a marked pod waits for its replacement, which stays, beside a superseded revision": {
+			observed: RollingOut(Next(3, Limits("1", "0"), Partition("3")), Pod(0, Marked), Pod(1, OfImage("v0")), Pod(2), Pod(3, NotReady)),
+		},
 		"a pod created by hand counts for the old revision": {
 			observed: RollingOut(Next(1, Limits("0", "1")), Pod(0, Unlabelled)),
 			want:     "+1 new, -0",

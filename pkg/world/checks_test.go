@@ -163,6 +163,16 @@ func (s *synced) checkResized() error {
 	return nil
 }
 
+// checkUnmanaged checks that no pod is updated in place whose template is not known, because the controller did not create it.
+func (s *synced) checkUnmanaged() error {
+	for _, c := range s.plan.Update {
+		if s.hidden[c.Pod.UID].byHand && !c.IsGateStep() && c.Step != inplace.StepRestore {
+			return fmt.Errorf("%s is updated in place, although another client has created it", c.Pod.Name)
+		}
+	}
+	return nil
+}
+
 // checkDrained checks that, with a grace period, no pod that has our readiness gate is updated unless it has been out of its Services for that
 // long, or its kubelet has not responded to the closed gate for a minute more. The kubelet's clock makes no difference.
 func (s *synced) checkDrained() error {

@@ -95,6 +95,7 @@ var promises = []promise{
 	{name: "surge", decided: (*synced).checkSurge},
 	{name: "floor", decided: (*synced).checkFloor},
 	{name: "resized", decided: (*synced).checkResized},
+	{name: "unmanaged", decided: (*synced).checkUnmanaged},
 	{name: "drained", decided: (*synced).checkDrained},
 	{name: "overlap", decided: (*synced).checkOverlap},
 	{name: "unproven", decided: (*synced).countUnproven, reported: (*synced).checkUnproven},

@@ -184,6 +184,12 @@ func canUpdateInPlace(from, to *corev1.PodTemplateSpec) bool {
 		len(from.Spec.Containers) != len(to.Spec.Containers) {
 		return false
 	}
+	readsNote := func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.Env, func(env corev1.EnvVar) bool { return env.ValueFrom != nil })
+	}
+	if from.Annotations["note"] != to.Annotations["note"] && slices.ContainsFunc(to.Spec.Containers, readsNote) {
+		return false
+	}
 	a, b := from.DeepCopy(), to.DeepCopy()
 	for i := range a.Spec.Containers {
 		b.Spec.Containers[i].Image = a.Spec.Containers[i].Image

@@ -34,7 +34,7 @@ func (m *rollingPlan) rankSurgePodsFirst() (needed bool) {
 // has a good revision.
 func (m *rollingPlan) rankSupersededFirst() {
 	isCurrent := func(pod *corev1.Pod) bool {
-		return m.Revisions.Current != nil && podstate.IsReady(pod) && m.revisionOf(pod) == m.Revisions.Current
+		return m.Revisions.Current != nil && podstate.IsReady(pod) && m.revisionOf(pod) == m.Revisions.Current && !podstate.IsMarked(pod)
 	}
 	if m.isRolling() && slices.ContainsFunc(m.OldPods, func(pod *corev1.Pod) bool { return podstate.IsReady(pod) && !isCurrent(pod) }) {
 		slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return podstate.FalseFirst(isCurrent(a), isCurrent(b)) })

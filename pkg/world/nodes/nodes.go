@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -180,10 +181,27 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 	if step := n.nextContainerStep(p); step != nil {
 		return step
 	}
+	if gate := closedGate(p); gate != "" && p.Status.Phase == corev1.PodRunning {
+		return func() { n.openGate(p, gate) }
+	}
 	if IsReady(p) != n.shouldBeReady(p) {
 		return func() { n.SetReady(p, !IsReady(p)) }
 	}
 	return nil
+}
+
+// closedGate returns a readiness gate of the pod that another controller has yet to open.
+func closedGate(p *corev1.Pod) corev1.PodConditionType {
+	for _, gate := range p.Spec.ReadinessGates {
+		if strings.HasPrefix(string(gate.ConditionType), "example.com/") && Condition(p, gate.ConditionType) == nil {
+			return gate.ConditionType
+		}
+	}
+	return ""
+}
+
+func (n *Nodes) openGate(p *corev1.Pod, gate corev1.PodConditionType) {
+	SetCondition(p, corev1.PodCondition{Type: gate, Status: corev1.ConditionTrue, LastTransitionTime: n.serverTime()})
 }
 
 // shouldBeReady reports whether all readiness gates are open, and all long-running containers run and do not crash at once.

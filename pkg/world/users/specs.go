@@ -13,6 +13,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
+// ForeignGate is the readiness gate of another controller.
+const ForeignGate corev1.PodConditionType = "example.com/traffic"
+
 // User writes specs.
 type User struct {
 	dice dice.Dice
@@ -33,11 +36,13 @@ func New(d dice.Dice, tell func(format string, args ...any)) *User {
 // podShape has the containers that all pods have, and their resizePolicy.
 type podShape struct {
 	side, init, proxy bool
-	resizePolicy      []corev1.ContainerResizePolicy
+	// readsNote means that a container reads the annotation note through its environment, gated that pods have a readiness gate of another controller.
+	readsNote, gated bool
+	resizePolicy     []corev1.ContainerResizePolicy
 }
 
 func (u *User) randomShape() podShape {
-	b := podShape{side: u.dice.Chance(0.3), init: u.dice.Chance(0.2), proxy: u.dice.Chance(0.5)}
+	b := podShape{side: u.dice.Chance(0.3), init: u.dice.Chance(0.2), proxy: u.dice.Chance(0.5), readsNote: u.dice.Chance(0.1), gated: u.dice.Chance(0.1)}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if u.dice.Chance(0.5) {
 			b.resizePolicy = append(b.resizePolicy, corev1.ContainerResizePolicy{
@@ -120,7 +125,7 @@ func (u *User) inPlaceGrace() int32 { return dice.Pick[int32](u.dice, 0, 0, 10) 
 func (u *User) Size() int32 {
 	switch {
 	case u.dice.Chance(0.003):
-		return 200
+		return dice.Pick[int32](u.dice, 200, 200, 200, 200, 200, 1500)
 	case u.dice.Chance(0.2):
 		return u.dice.Int32N(31)
 	default:
@@ -177,6 +182,13 @@ func (u *User) Template(m *v1.PodManager) *corev1.PodTemplateSpec {
 	}
 	if u.dice.Chance(otherChance) {
 		template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "X", Value: strconv.Itoa(u.dice.IntN(3))}}
+	}
+	if u.shape.readsNote {
+		note := corev1.EnvVar{Name: "NOTE", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.annotations['note']"}}}
+		template.Spec.Containers[0].Env = append(template.Spec.Containers[0].Env, note)
+	}
+	if u.shape.gated {
+		template.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: ForeignGate}}
 	}
 	return template
 }
