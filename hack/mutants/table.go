@@ -46,8 +46,8 @@ var table = []entry{
 	},
 	{
 		name: "deferred-is-done", about: "a deferred resize counts as done", by: byUnit, file: "pkg/plan/rollout/proven.go",
-		before: " && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)",
-		after:  "",
+		before: "!slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)",
+		after:  "(true || !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating))",
 	},
 	{
 		name: "bake-never-restarts", about: "the bake time goes on while pods are unavailable", by: byWorld, file: "pkg/plan/rollout/proven.go",

@@ -334,11 +334,14 @@ func (s *synced) isRolledBack() bool {
 		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
 }
 
-// checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a pause and OnDelete leave all of
-// them alone.
+// checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a halt, a pause and OnDelete leave
+// all of them alone.
 func (s *synced) checkLeftAlone() error {
 	old, taken := s.oldPods(), 0
 	may := max(0, len(old)-s.Manager.Partition())
+	if s.mustHalt() {
+		may = 0
+	}
 	if s.currentHash() == s.updateHash {
 		may = len(old) // back to the good revision
 	}
@@ -362,6 +365,17 @@ func (s *synced) checkLeftAlone() error {
 		return fmt.Errorf("%d pods of other revisions are moved, at most %d may be", taken, may)
 	}
 	return nil
+}
+
+// mustHalt reports whether failureThreshold pods of the new revision have failed, as the status says, and are still down.
+func (s *synced) mustHalt() bool {
+	down := 0
+	for _, p := range s.activePods() {
+		if blame := s.hidden[p.UID].blame; s.hashOf(p) == s.updateHash && s.isBlamed(p) && blame.told && !blame.inherited && !nodes.IsReady(p) {
+			down++
+		}
+	}
+	return down >= s.Manager.FailureThreshold() && s.Manager.OnFailure() != v1.ContinueOnFailure && s.Manager.Strategy() == v1.RollingUpdateStrategy
 }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

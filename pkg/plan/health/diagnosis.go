@@ -35,6 +35,9 @@ func (f Finding) String() string {
 	return f.Pod.Name + ": " + f.Text
 }
 
+// outOfServices describes a pod whose readiness gate we have closed.
+const outOfServices = "out of its Services for an update in place"
+
 // symptom is the result of examine.
 type symptom struct {
 	severity int
@@ -79,6 +82,9 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 		// The template may name a node that does not exist.
 		return symptom{unscheduled, fmt.Sprintf("node %s has not accepted the pod; if that lasts, check that the node exists and is ready", pod.Spec.NodeName)}
 	}
+	if podstate.IsDrained(pod) {
+		return symptom{starting, outOfServices}
+	}
 	for i := range statuses {
 		switch status := &statuses[i]; {
 		case status.State.Running != nil && status.Started != nil && !*status.Started:
@@ -108,7 +114,7 @@ func isCutOff(pod *corev1.Pod) bool {
 func examineUpdate(pod *corev1.Pod, now time.Time) string {
 	switch {
 	case podstate.IsDrained(pod):
-		return "out of service, to be updated in place"
+		return outOfServices
 	case !podstate.HasObserved(pod):
 		return "the kubelet has not seen the update yet"
 	case podstate.ResizeTrouble(pod) != "":

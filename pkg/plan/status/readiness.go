@@ -115,6 +115,9 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 
 // halted returns the message of a halted rollout.
 func halted(counts v1.PodManagerStatus, in inputs) string {
+	if desired := in.rollout.Manager.DesiredReplicas(); int(counts.UpdatedReplicas) >= desired {
+		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(desired), counts.UpdateRevision, failure(in.rollout))
+	}
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(in.rollout))
 }
 
