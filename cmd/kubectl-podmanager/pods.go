@@ -146,7 +146,7 @@ func passedOn(cmd *cobra.Command) (words []string) {
 
 // runKubectl runs kubectl in the terminal of the plugin, and ends with its exit code.
 func runKubectl(cmd *cobra.Command, words []string) error {
-	kubectl := exec.CommandContext(cmd.Context(), "kubectl", words...)
+	kubectl := exec.CommandContext(cmd.Context(), "kubectl", words...) //nolint:gosec // the user has typed them
 	kubectl.Stdin, kubectl.Stdout, kubectl.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := kubectl.Run()
 	var failed *exec.ExitError
