@@ -74,12 +74,12 @@ var table = []entry{
 		r.Manager.OnFailure()`,
 	},
 	{
-		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byWorld, file: "pkg/plan/rollout/records.go",
+		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byUnit, file: "pkg/plan/rollout/records.go",
 		before: "orphaned = append(orphaned, record)",
 		after:  "_ = record",
 	},
 	{
-		name: "ready-for-a-moment", about: "a pod that is ready for a moment has recovered", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		name: "ready-for-a-moment", about: "a pod that is ready for a moment has recovered", by: byUnit, file: "pkg/plan/rollout/failing.go",
 		before: "return record.ReadySince.Add(r.recoveryTime()).Sub(r.Now)",
 		after:  "return 0",
 	},
@@ -89,7 +89,7 @@ var table = []entry{
 		after:  "return record.Since.Sub(r.Now)",
 	},
 	{
-		name: "endless-grace", about: "a failing pod has ten times its time to recover", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		name: "endless-grace", about: "a failing pod has ten times its time to recover", by: byUnit, file: "pkg/plan/rollout/failing.go",
 		before: "return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)",
 		after:  "return record.Since.Add(10 * r.Manager.FailureGrace()).Sub(r.Now)",
 	},
@@ -104,7 +104,7 @@ var table = []entry{
 		after:  "return restartRule",
 	},
 	{
-		name: "excuses-evictions", about: "an eviction for its own limit is excused", by: byWorld, file: "pkg/plan/podstate/disruption.go",
+		name: "excuses-evictions", about: "an eviction for its own limit is excused", by: byUnit, file: "pkg/plan/podstate/disruption.go",
 		before: `"Preempting", "NodeLost",`,
 		after:  `"Preempting", "NodeLost", "Evicted",`,
 	},

@@ -129,7 +129,7 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 					t.Errorf("answers %d, want 503: %s", code, body)
 				}
 			}
-			if lines := logged(t, f.controller, `"Cannot tell who may read metrics`); len(lines) != 1 {
+			if lines := logged(t, f.controller, `"Cannot authorize requests for metrics`); len(lines) != 1 {
 				t.Errorf("the log tells of it %d times, want once: %q", len(lines), lines)
 			}
 			mend()

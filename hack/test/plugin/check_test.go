@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	got := s.pm("check", "web", "--controller-namespace", s.Name)
 	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place", "Policy       ok",
-		"the controller has seen generation", "nobody holds the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
+		"the controller has seen generation", "no holder of the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
 		s.wants("check", got, want)
 	}
 	if strings.Contains(got, "another version") {
@@ -69,7 +69,7 @@ func TestCheckLeader(t *testing.T) {
 	if err := controller.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning nobody holds the Lease")
+	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning no holder of the Lease")
 
 	// A leader that died without releasing the Lease.
 	s.Kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
@@ -99,7 +99,7 @@ func TestCheckShards(t *testing.T) {
 	s.wants("a group", s.finding("Leader", "--controller-namespace", s.Name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
 	// The Lease of a replica that is gone.
 	s.Kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
-	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning nobody holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
+	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning no replica holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
 }
 
 // check reads the flags of a controller from its Deployment and reports whether they cover an object.
