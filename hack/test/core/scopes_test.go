@@ -85,7 +85,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 		}
 	}
 	other.applyPrivate("there", "{replicas: 1, image: nginx}")
-	if lines := logged(t, p, `"Not served; taken up`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.Name) {
+	if lines := logged(t, p, `"Not served; will start`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.Name) {
 		t.Errorf("wanted one line about it: %q", lines)
 	}
 	other.permit(account)
@@ -93,10 +93,10 @@ func TestRightsInOneNamespace(t *testing.T) {
 	other.awaitReady("there", 1)
 
 	// A check during the grant may have found only some of the permissions, and logged the missing ones.
-	before := len(logged(t, p, `"Not served; taken up`))
+	before := len(logged(t, p, `"Not served; will start`))
 	other.Kubectl("delete", "rolebinding", "limited")
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 1, "forbidden": 1})
-	if lines := logged(t, p, `"Not served; taken up`); len(lines) <= before {
+	if lines := logged(t, p, `"Not served; will start`); len(lines) <= before {
 		t.Errorf("wanted a line for each time that rights were missing: %q", lines)
 	}
 	if lines := logged(t, p, "Failed to watch"); len(lines) > 0 {
@@ -165,7 +165,7 @@ func TestCRDGone(t *testing.T) {
 	}
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")
 	f.awaitReady("web", 1)
-	if lines := logged(t, f.controller, `"Not served; taken up`); len(lines) != 1 {
+	if lines := logged(t, f.controller, `"Not served; will start`); len(lines) != 1 {
 		t.Errorf("told %d times: %q", len(lines), lines)
 	}
 }
