@@ -16,6 +16,7 @@ import (
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
 	"github.com/mycompany/podmanager/hack/sim/luck"
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
@@ -188,18 +189,16 @@ func (r *podRunner) do(change func() bool) bool {
 	return change()
 }
 
-// writeStatus writes the status as a kubelet does: everything except the conditions of readiness gates, which other clients write.
+// writeStatus writes the status as a kubelet does: everything except the condition of the controller's readiness gate.
 func (r *podRunner) writeStatus(pod *corev1.Pod) {
 	_ = r.server.UpdatePodStatus("kubernetes", pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
 		if stored.UID != pod.UID {
 			return false
 		}
 		wanted := &corev1.Pod{Status: *pod.Status.DeepCopy()}
-		for _, gate := range stored.Spec.ReadinessGates {
-			nodes.DropCondition(wanted, gate.ConditionType)
-			if found := nodes.Condition(stored, gate.ConditionType); found != nil {
-				wanted.Status.Conditions = append(wanted.Status.Conditions, *found)
-			}
+		nodes.DropCondition(wanted, v1.InPlaceReady)
+		if found := nodes.Condition(stored, v1.InPlaceReady); found != nil {
+			wanted.Status.Conditions = append(wanted.Status.Conditions, *found)
 		}
 		stored.Status = wanted.Status
 		return true

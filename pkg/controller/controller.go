@@ -151,7 +151,7 @@ func (c *Controller) processNextWorkItem(ctx context.Context) bool {
 	}
 	started := c.Clock.Now()
 	result, again, err := c.syncIsolated(klog.NewContext(ctx, logger), key)
-	again = c.scheduler.Finish(key, again, result == metrics.ResultWaiting, err)
+	again = c.scheduler.Finish(key, again, result == metrics.ResultWaiting || c.States.IsRefused(key), err)
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
 	case isChanged:

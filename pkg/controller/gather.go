@@ -168,6 +168,9 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	observed := c.newObserved(key, c.States.Of(key).WithWholeStatus(manager), now)
 	observed.IsLive = true
 	claim(observed, source.Claim(manager, pointers(list.Items)), source.Claim(manager, pointers(revisions.Items)))
+	if err := c.addRelabelled(ctx, scope, observed); err != nil {
+		return nil, err
+	}
 	byName := make(map[string]*corev1.Pod, len(list.Items))
 	for i := range list.Items {
 		byName[list.Items[i].Name] = &list.Items[i]
@@ -181,6 +184,26 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	memory := c.States.Of(key)
 	memory.ReadLive, memory.PodsAsOf, memory.Gone = false, now, goneFrom(scope, manager, observed)
 	return observed, nil
+}
+
+// addRelabelled adds the pods that a list by label misses: the PodManager controls them, and a user has given their label another value. The plan
+// releases them. Without them, the plan would create pods with their names, again and again.
+func (c *Controller) addRelabelled(ctx context.Context, scope source.Scope, observed *plan.Observed) error {
+	for _, cached := range scope.PodsOf(observed.Manager).Own {
+		isSame := func(pod *corev1.Pod) bool { return pod.UID == cached.UID }
+		if cached.Labels[v1.LabelManager] == observed.Manager.Name || slices.ContainsFunc(observed.Pods, isSame) {
+			continue
+		}
+		pod, err := c.Kube.CoreV1().Pods(cached.Namespace).Get(ctx, cached.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			return fmt.Errorf("getting pod %s: %w", cached.Name, err)
+		case isSame(pod) && metav1.IsControlledBy(pod, observed.Manager):
+			observed.Pods = append(observed.Pods, pod)
+		}
+	}
+	return nil
 }
 
 // newest returns the highest resourceVersion of some objects. It is empty if there are none.

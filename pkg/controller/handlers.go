@@ -112,10 +112,12 @@ func (c *Controller) managerUpdated(old, manager *v1.PodManager) {
 		c.scheduler.Add(key, queue.TriggerResync, 0)
 	case old.UID != manager.UID:
 		c.scheduler.Add(key, queue.TriggerManagerAdded, 0)
-	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp) ||
-		!equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
+	case old.Generation != manager.Generation || !old.DeletionTimestamp.Equal(manager.DeletionTimestamp):
 		// The controller never writes these: a user has changed them, and may be waiting.
 		c.scheduler.Add(key, queue.TriggerManagerChanged, 0)
+	case !equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
+		// Other controllers write these, too, some of them all the time: that must not end the backoff of a sync that fails.
+		c.scheduler.Add(key, queue.TriggerMetadata, 0)
 	default:
 		c.scheduler.Add(key, queue.TriggerStatusChanged, 0)
 	}

@@ -3,10 +3,12 @@ package apiserver
 import (
 	"context"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -66,9 +68,20 @@ func (s *Server) UpdatePodStatus(client, namespace, name string, change func(pod
 		if !change(next) {
 			return nil, apierrors.NewNotFound(r.Resource.groupResource(), name)
 		}
+		if !equality.Semantic.DeepEqual(next.Status, present.Object.(*corev1.Pod).Status) {
+			next.ManagedFields = kubeletFields()
+		}
 		return next, s.prepareUpdate(context.Background(), r, next, present)
 	})
 	return err
+}
+
+// kubeletFields returns the managed fields that show when the API server last got a status from the kubelet. The controller reads no others.
+func kubeletFields() []metav1.ManagedFieldsEntry {
+	return []metav1.ManagedFieldsEntry{{
+		Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Subresource: "status", FieldsType: "FieldsV1",
+		Time: &metav1.Time{Time: time.Now().Truncate(time.Second)}, FieldsV1: metav1.NewFieldsV1(`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{}}}}`),
+	}}
 }
 
 // updatablePodFields is the API server's message about which fields of a pod can be changed.

@@ -218,6 +218,9 @@ func keepMetadata(next Object, present *object) {
 		next.SetDeletionGracePeriodSeconds(grace)
 	}
 	next.SetResourceVersion(present.GetResourceVersion())
+	if next.GetManagedFields() == nil {
+		next.SetManagedFields(present.GetManagedFields())
+	}
 	if len(next.GetLabels()) == 0 {
 		next.SetLabels(nil) // an empty map is omitted
 	}

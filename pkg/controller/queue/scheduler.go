@@ -128,13 +128,14 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 }
 
 // Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the
-// key is requeued. A sync that only waits for the cache does not reset the backoff.
-func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, onlyWaits bool, err error) requeue.Requeue {
+// key is requeued. The backoff of earlier failures stays if keepBackoff is set: the sync only waits for
+// the cache, or the API server has refused a part of its plan, so that it could not do what had failed before.
+func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBackoff bool, err error) requeue.Requeue {
 	switch {
 	case err != nil:
 		wait := a.backoff.When(key)
 		again = requeue.Requeue{At: a.clock.Now().Add(wait + time.Duration(rand.Float64()*float64(wait)/4)), Why: requeue.RequeueRetry}
-	case !onlyWaits:
+	case !keepBackoff:
 		a.Workqueue.Forget(key)
 	}
 	if again.Never() {

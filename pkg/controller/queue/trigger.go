@@ -14,6 +14,7 @@ const (
 	TriggerManagerAdded   Trigger = "managerAdded"
 	TriggerManagerChanged Trigger = "managerChanged"
 	TriggerManagerDeleted Trigger = "managerDeleted"
+	TriggerMetadata       Trigger = "metadataChanged"
 	TriggerStatusChanged  Trigger = "statusChanged"
 	TriggerResync         Trigger = "resync"
 	TriggerPodAdded       Trigger = "podAdded"
@@ -26,7 +27,7 @@ const (
 
 var triggerPriority = map[Trigger]priority{
 	TriggerManagerAdded: byUser, TriggerManagerChanged: byUser, TriggerManagerDeleted: byUser,
-	TriggerUnfinished: byEvent, TriggerPodAdded: byEvent, TriggerPodChanged: byEvent, TriggerPodDeleted: byEvent, TriggerPodOrphaned: byEvent,
+	TriggerUnfinished: byEvent, TriggerMetadata: byEvent, TriggerPodAdded: byEvent, TriggerPodChanged: byEvent, TriggerPodDeleted: byEvent, TriggerPodOrphaned: byEvent,
 	TriggerRevision: byEvent, triggerTime: byEvent,
 	TriggerStart: byBacklog, TriggerResync: byBacklog, TriggerStatusChanged: byBacklog,
 }

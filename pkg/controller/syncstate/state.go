@@ -160,7 +160,7 @@ func (m *State) HoldsOf(generation int64) map[requeue.BackoffKey]requeue.Backoff
 	return m.holds
 }
 
-// Store has the memory of each PodManager.
+// Store has the state of each PodManager.
 type Store struct {
 	mu    sync.Mutex
 	byKey map[cache.ObjectName]*State
@@ -179,6 +179,14 @@ func (m *Store) Of(key cache.ObjectName) *State {
 		m.byKey[key] = found
 	}
 	return found
+}
+
+// IsRefused reports whether the API server refuses requests of the last plan for a PodManager.
+func (m *Store) IsRefused(key cache.ObjectName) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.byKey[key]
+	return ok && found.ReportedFailure != nil
 }
 
 func (m *Store) Forget(key cache.ObjectName) {

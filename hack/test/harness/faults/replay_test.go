@@ -177,12 +177,12 @@ func TestReplayDecoys(t *testing.T) {
 		violation string
 	}{
 		"left alone":                 {[]sighting{manager(0, 1), decoy("app=a"), decoy("app=a")}, ""},
-		"deleted":                    {[]sighting{manager(0, 1), decoy("app=a"), gone(decoy("app=a"))}, "changed or deleted a pod"},
-		"about to be deleted":        {[]sighting{manager(0, 1), decoy("app=a"), decoy("app=a, ending")}, "changed or deleted a pod"},
-		"relabelled":                 {[]sighting{manager(0, 1), decoy("app=a"), decoy("app=b")}, "changed or deleted a pod"},
-		"adopted":                    {[]sighting{manager(0, 1), decoy("app=a"), adopted}, "changed or deleted a pod"},
+		"deleted":                    {[]sighting{manager(0, 1), decoy("app=a"), gone(decoy("app=a"))}, "a decoy pod was changed or deleted"},
+		"about to be deleted":        {[]sighting{manager(0, 1), decoy("app=a"), decoy("app=a, ending")}, "a decoy pod was changed or deleted"},
+		"relabelled":                 {[]sighting{manager(0, 1), decoy("app=a"), decoy("app=b")}, "a decoy pod was changed or deleted"},
+		"adopted":                    {[]sighting{manager(0, 1), decoy("app=a"), adopted}, "a decoy pod was changed or deleted"},
 		"released":                   {[]sighting{manager(0, 1), adopted, decoy("app=a")}, ""},
-		"released and then adopted":  {[]sighting{manager(0, 1), adopted, decoy("app=a"), adopted}, "changed or deleted a pod"},
+		"released and then adopted":  {[]sighting{manager(0, 1), adopted, decoy("app=a"), adopted}, "a decoy pod was changed or deleted"},
 		"one of ours may be deleted": {[]sighting{manager(0, 1), adopted, gone(adopted)}, ""},
 	}
 	for name, test := range tests {

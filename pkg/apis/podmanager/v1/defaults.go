@@ -18,7 +18,7 @@ const (
 )
 
 var (
-	// defaultBudget is that of a rolling update, in both directions.
+	// defaultBudget is the default of maxSurge and of maxUnavailable.
 	defaultBudget           = intstr.FromString("25%")
 	defaultFailureThreshold = intstr.FromInt32(1)
 )
@@ -93,7 +93,7 @@ func (m *PodManager) Partition() int {
 	return min(scaled(ptr.Deref(m.rolling().Partition, intstr.FromInt32(0)), m.DesiredReplicas(), false), m.DesiredReplicas())
 }
 
-// PodUpdatePolicy tells whether pods are replaced or updated in place.
+// PodUpdatePolicy returns whether pods are replaced or updated in place.
 func (m *PodManager) PodUpdatePolicy() PodUpdatePolicy {
 	if policy := m.rolling().PodUpdatePolicy; policy != "" && m.Strategy() == RollingUpdateStrategy {
 		return policy
@@ -135,7 +135,7 @@ func (m *PodManager) BakeTime() time.Duration {
 	return m.FailureGrace()
 }
 
-// PacesScaleDown tells whether not all pods may go away at the same time. A number of pods is a limit, however high.
+// PacesScaleDown reports whether the number of pods that may terminate at the same time is limited. A number of pods is a limit, however high.
 func (m *PodManager) PacesScaleDown() bool {
 	if m.Spec.ScaleDown == nil || m.Spec.ScaleDown.MaxTerminating == nil {
 		return false

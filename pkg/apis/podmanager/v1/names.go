@@ -31,7 +31,7 @@ const (
 	AnnotationDelete = "apps.mycompany.com/delete"
 	// AnnotationFailuresBefore is how many pods have failed one after the other before this one was made in their place.
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
-	// AnnotationDisruptionsBefore is how many of them were stopped by their node, which tells nothing about the template.
+	// AnnotationDisruptionsBefore is how many of them were stopped by their node, which says nothing about the template.
 	AnnotationDisruptionsBefore = "apps.mycompany.com/disruptions-before"
 
 	// AnnotationInPlace tells, as JSON, of the last change that was made to a pod in place.
@@ -40,7 +40,7 @@ const (
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
-	// AnnotationFailed, on a ControllerRevision, tells that the revision has failed: it was rolled back, or is halted for good.
+	// AnnotationFailed, on a ControllerRevision, means that the revision has failed: it was rolled back, or is halted for good.
 	// AnnotationGood is since when it has been a revision to return to. The status says the same; if that is lost, the controller goes by these.
 	AnnotationFailed = "apps.mycompany.com/failed"
 	AnnotationGood   = "apps.mycompany.com/good-since"
@@ -64,7 +64,7 @@ const (
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the controller is on its way to the spec.
 	ConditionProgressing = "Progressing"
-	// ConditionStalled exists, and is then True, only when the controller will not get further until somebody acts.
+	// ConditionStalled exists, and is then True, only when the controller will not get further until a user acts.
 	ConditionStalled = "Stalled"
 	// ConditionReplicaFailure exists, and is then True, only while creating or deleting pods fails.
 	ConditionReplicaFailure = "ReplicaFailure"

@@ -78,12 +78,12 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// UpdateStrategy tells how a changed template reaches the pods.
+	// UpdateStrategy is how a changed template reaches the pods.
 	// +optional
 	// +kubebuilder:default={}
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty"`
 
-	// FailurePolicy tells what happens when pods of a new template fail.
+	// FailurePolicy is what happens when pods of a new template fail.
 	// +optional
 	// +kubebuilder:default={}
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
@@ -110,7 +110,7 @@ type PodManagerSpec struct {
 	// +optional
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
 
-	// PodReplacementPolicy tells when a pod that is ending is replaced: at once (TerminationStarted), or only when it
+	// PodReplacementPolicy is when a terminating pod is replaced: at once (TerminationStarted), or only when it
 	// is gone (TerminationComplete), for pods that must not run beside their replacement.
 	// +optional
 	// +kubebuilder:default=TerminationStarted
@@ -123,12 +123,12 @@ type PodManagerSpec struct {
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
 }
 
-// UpdateStrategy tells how a changed template reaches the pods.
+// UpdateStrategy is how a changed template reaches the pods.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type == 'RollingUpdate'",message="updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
 type UpdateStrategy struct {
 	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods go before the first new one comes) or OnDelete
-	// (a pod gets the new template when somebody deletes it).
+	// (a pod gets the new template when a user deletes it).
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
@@ -176,7 +176,7 @@ type RollingUpdate struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="partition must be a number of at least 0 or a percentage from 0% to 100%"
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 
-	// PodUpdatePolicy tells whether pods are replaced (Recreate), or updated in place where only images, labels,
+	// PodUpdatePolicy is whether pods are replaced (Recreate), or updated in place where only images, labels,
 	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).
 	// +optional
 	// +kubebuilder:default=Recreate
@@ -189,7 +189,7 @@ type RollingUpdate struct {
 	InPlaceGracePeriodSeconds int32 `json:"inPlaceGracePeriodSeconds,omitempty"`
 }
 
-// PodUpdatePolicy tells whether pods are replaced or updated in place.
+// PodUpdatePolicy is whether pods are replaced or updated in place.
 // +kubebuilder:validation:Enum=Recreate;InPlaceIfPossible;InPlaceOnly
 type PodUpdatePolicy string
 
@@ -200,7 +200,7 @@ const (
 	InPlaceOnly       PodUpdatePolicy = "InPlaceOnly"
 )
 
-// FailurePolicy tells what happens when pods of a new template fail: they crash, their image or configuration cannot be
+// FailurePolicy is what happens when pods of a new template fail: they crash, their image or configuration cannot be
 // had, or they end as Failed.
 type FailurePolicy struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
@@ -253,7 +253,7 @@ type ScaleDown struct {
 	MaxTerminating *intstr.IntOrString `json:"maxTerminating,omitempty"`
 }
 
-// PodReplacementPolicy tells when a pod that is ending is replaced.
+// PodReplacementPolicy is when a terminating pod is replaced.
 // +kubebuilder:validation:Enum=TerminationStarted;TerminationComplete
 type PodReplacementPolicy string
 

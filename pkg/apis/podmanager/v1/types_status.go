@@ -129,7 +129,7 @@ type RolloutStatus struct {
 	Failing []FailingPod `json:"failing,omitempty"`
 }
 
-// FailingPod is a pod that has failed and not recovered. All times are those of the controller.
+// FailingPod is a pod that has failed and not recovered. All times are of the controller's clock.
 type FailingPod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -145,11 +145,11 @@ type FailingPod struct {
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 
-	// Condemned tells that the time to recover was over and the pod was not ready.
+	// Condemned means that the pod was not ready when its time to recover was over.
 	// +optional
 	Condemned bool `json:"condemned,omitempty"`
 
-	// Recovered tells that it has been available for long enough: its crashes so far are over.
+	// Recovered means that the pod has been available for long enough: its crashes so far do not count any more.
 	// +optional
 	Recovered bool `json:"recovered,omitempty"`
 }

@@ -47,7 +47,7 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image"`
 
-	// Command is what the container runs in place of the image's entrypoint. In v1 it is that of the template's first container.
+	// Command is what the container runs in place of the image's entrypoint. In v1 it is the command of the template's first container.
 	// +optional
 	// +listType=atomic
 	Command []string `json:"command,omitempty"`
@@ -67,7 +67,7 @@ type PodManagerStatus struct {
 	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
 	// written.
 	// ---
-	// The rule here, and the one that it neither comes nor goes, are for those who may write a status, but no spec. Nobody else can write it
+	// The rule here, and the one that it neither comes nor goes, are for users who may write a status, but no spec. No other user can write it
 	// anyway: when a spec is written, the API server takes the status from the stored object.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"

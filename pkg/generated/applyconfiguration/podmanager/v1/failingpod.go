@@ -26,7 +26,7 @@ import (
 // FailingPodApplyConfiguration represents a declarative configuration of the FailingPod type for use
 // with apply.
 //
-// FailingPod is a pod that has failed and not recovered. All times are those of the controller.
+// FailingPod is a pod that has failed and not recovered. All times are of the controller's clock.
 type FailingPodApplyConfiguration struct {
 	Name *string    `json:"name,omitempty"`
 	UID  *types.UID `json:"uid,omitempty"`
@@ -36,9 +36,9 @@ type FailingPodApplyConfiguration struct {
 	Crashes *int32 `json:"crashes,omitempty"`
 	// ReadySince is since when it has been seen ready without another crash.
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
-	// Condemned tells that the time to recover was over and the pod was not ready.
+	// Condemned means that the pod was not ready when its time to recover was over.
 	Condemned *bool `json:"condemned,omitempty"`
-	// Recovered tells that it has been available for long enough: its crashes so far are over.
+	// Recovered means that the pod has been available for long enough: its crashes so far do not count any more.
 	Recovered *bool `json:"recovered,omitempty"`
 }
 

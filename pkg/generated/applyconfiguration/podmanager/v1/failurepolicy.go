@@ -26,7 +26,7 @@ import (
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
 // with apply.
 //
-// FailurePolicy tells what happens when pods of a new template fail: they crash, their image or configuration cannot be
+// FailurePolicy is what happens when pods of a new template fail: they crash, their image or configuration cannot be
 // had, or they end as Failed.
 type FailurePolicyApplyConfiguration struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback

@@ -43,9 +43,9 @@ type PodManagerSpecApplyConfiguration struct {
 	// new pod is good enough to go on with the next ones: with 0, a pod that crashes a second after it was ready does not hold
 	// them up. Set it to as long as your program takes to fail if it will; 10 or more is a good choice in production.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// UpdateStrategy tells how a changed template reaches the pods.
+	// UpdateStrategy is how a changed template reaches the pods.
 	UpdateStrategy *UpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// FailurePolicy tells what happens when pods of a new template fail.
+	// FailurePolicy is what happens when pods of a new template fail.
 	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
 	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
 	Paused *bool `json:"paused,omitempty"`
@@ -57,7 +57,7 @@ type PodManagerSpecApplyConfiguration struct {
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
 	ScaleDown *ScaleDownApplyConfiguration `json:"scaleDown,omitempty"`
-	// PodReplacementPolicy tells when a pod that is ending is replaced: at once (TerminationStarted), or only when it
+	// PodReplacementPolicy is when a terminating pod is replaced: at once (TerminationStarted), or only when it
 	// is gone (TerminationComplete), for pods that must not run beside their replacement.
 	PodReplacementPolicy *podmanagerv1.PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
 	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.

@@ -36,7 +36,7 @@ type RollingUpdateApplyConfiguration struct {
 	// Partition is how many pods stay as they are, of whatever revision: a number, or a percentage of replicas, rounded down,
 	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it moves pods back.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
-	// PodUpdatePolicy tells whether pods are replaced (Recreate), or updated in place where only images, labels,
+	// PodUpdatePolicy is whether pods are replaced (Recreate), or updated in place where only images, labels,
 	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).
 	PodUpdatePolicy *podmanagerv1.PodUpdatePolicy `json:"podUpdatePolicy,omitempty"`
 	// InPlaceGracePeriodSeconds is how long a pod is kept out of its Services before its containers are changed. Pods

@@ -27,7 +27,7 @@ type PodManagerSpecApplyConfiguration struct {
 	Size *int32 `json:"size,omitempty"`
 	// Image is what the pods run. It is image in v1 or, if there is a template, the image of its first container.
 	Image *string `json:"image,omitempty"`
-	// Command is what the container runs in place of the image's entrypoint. In v1 it is that of the template's first container.
+	// Command is what the container runs in place of the image's entrypoint. In v1 it is the command of the template's first container.
 	Command []string `json:"command,omitempty"`
 }
 

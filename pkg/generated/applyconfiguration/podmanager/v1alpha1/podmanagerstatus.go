@@ -34,7 +34,7 @@ type PodManagerStatusApplyConfiguration struct {
 	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
 	// written.
 	// ---
-	// The rule here, and the one that it neither comes nor goes, are for those who may write a status, but no spec. Nobody else can write it
+	// The rule here, and the one that it neither comes nor goes, are for users who may write a status, but no spec. No other user can write it
 	// anyway: when a spec is written, the API server takes the status from the stored object.
 	V1Spec *string `json:"v1Spec,omitempty"`
 	// V1Status is the status as v1 has it.
