@@ -114,12 +114,12 @@ var table = []entry{
 		after:  " ||",
 	},
 	{
-		name: "rolls-back-for-room", about: "lack of room rolls a revision back", by: byWorld, file: "pkg/plan/rollout/deadline.go",
+		name: "rolls-back-for-room", about: "lack of room rolls a revision back", by: byUnit, file: "pkg/plan/rollout/deadline.go",
 		before: `return pod.Spec.NodeName != "" && !health.IsAvailable(`,
 		after:  "return !health.IsAvailable(",
 	},
 	{
-		name: "deadline-ten-times", about: "the deadline is ten times as long", by: byWorld, file: "pkg/plan/rollout/deadline.go",
+		name: "deadline-ten-times", about: "the deadline is ten times as long", by: byUnit, file: "pkg/plan/rollout/deadline.go",
 		before: "next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()",
 		after:  "next, due, deadline := p.Record, r.DesiredUpdated(), 10*r.Manager.ProgressDeadline()",
 	},
