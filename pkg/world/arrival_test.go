@@ -68,7 +68,7 @@ func (a *finalState) cannotUpdateInPlace(p *corev1.Pod) bool {
 	if hash == a.update {
 		return a.isInfeasible(p)
 	}
-	return !a.isStored(hash) || a.hidden[p.UID].refused == a.update || !canUpdateInPlace(a.templateByHash[hash], a.templateByHash[a.update])
+	return a.hidden[p.UID].byHand || !a.isStored(hash) || a.hidden[p.UID].refused == a.update || !canUpdateInPlace(a.templateByHash[hash], a.templateByHash[a.update])
 }
 
 // checkSpec checks that a pod has the spec of the revision in its label, unless the pod was created by hand or the revision is lost.
@@ -233,7 +233,7 @@ func (a *finalState) cannotReturn() bool {
 	}
 	for _, p := range a.activePods() {
 		hash := a.hashOf(p)
-		if hash != to && a.isStored(hash) && a.hidden[p.UID].refused != to && canUpdateInPlace(a.templateByHash[hash], a.templateByHash[to]) {
+		if hash != to && !a.hidden[p.UID].byHand && a.isStored(hash) && a.hidden[p.UID].refused != to && canUpdateInPlace(a.templateByHash[hash], a.templateByHash[to]) {
 			return false
 		}
 	}
