@@ -19,8 +19,8 @@ const (
 	// The images of the real node.
 	oldWeb = "docker.io/local/web:1"
 	newWeb = "docker.io/local/web:2"
-	// nobody is a scheduler that does not exist: pods that wait for it cost nothing.
-	nobody = "nobody"
+	// noScheduler is the name of a scheduler that does not exist. Pods that wait for it cost nothing.
+	noScheduler = "no-such-scheduler"
 )
 
 // ownerName returns the name of an owner, from which the names of its pods derive.
@@ -76,7 +76,7 @@ func newManager(name string, replicas int, policy v1.PodUpdatePolicy) *v1.PodMan
 // newIdleManager returns a PodManager whose pods stay Pending, and that has no deadline that could pass during a measurement.
 func newIdleManager(name string, replicas int) *v1.PodManager {
 	manager := newManager(name, replicas, v1.RecreatePods)
-	manager.Spec.Template.Spec.SchedulerName = nobody
+	manager.Spec.Template.Spec.SchedulerName = noScheduler
 	manager.Spec.ProgressDeadlineSeconds = ptr.To[int32](24 * 60 * 60)
 	return manager
 }
@@ -112,7 +112,7 @@ func newPod(owner string, index int) *corev1.Pod {
 // newStranger returns a pod that belongs to no contender.
 func newStranger(index int) *corev1.Pod {
 	pod := newPod("stranger", index)
-	pod.Spec.SchedulerName = nobody
+	pod.Spec.SchedulerName = noScheduler
 	return pod
 }
 

@@ -11,7 +11,7 @@ import (
 
 func key(name string) cache.ObjectName { return cache.NewObjectName("ns", name) }
 
-func newAgenda(t *testing.T) *Scheduler {
+func newScheduler(t *testing.T) *Scheduler {
 	a := New(clock.RealClock{}, everything)
 	t.Cleanup(a.Workqueue.ShutDown)
 	return a
@@ -25,7 +25,7 @@ func (a *Scheduler) next() string {
 }
 
 func TestUsersOvertakeTheBacklog(t *testing.T) {
-	c := newAgenda(t)
+	c := newScheduler(t)
 	for i := range 1000 {
 		c.Add(key(fmt.Sprint(i)), TriggerStart, 0)
 	}
@@ -50,7 +50,7 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 }
 
 func TestTheBacklogIsNotStarved(t *testing.T) {
-	c := newAgenda(t)
+	c := newScheduler(t)
 	c.Add(key("patient"), TriggerResync, 0)
 	for turn := range 2 * leastUrgentEvery {
 		c.Add(key(fmt.Sprint("busy-", turn)), TriggerManagerChanged, 0)
@@ -62,7 +62,7 @@ func TestTheBacklogIsNotStarved(t *testing.T) {
 }
 
 func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
-	c := newAgenda(t)
+	c := newScheduler(t)
 	c.Add(key("a"), TriggerPodChanged, 0)
 	c.Add(key("b"), TriggerPodChanged, 0)
 	c.Add(key("a"), TriggerPodDeleted, 0)

@@ -17,7 +17,7 @@ import (
 // fixture is an scheduler that uses the fake time of a synctest bubble.
 type fixture struct{ *Scheduler }
 
-func withAgenda(t *testing.T, test func(t *testing.T, f fixture)) {
+func withScheduler(t *testing.T, test func(t *testing.T, f fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fixture{New(clock.RealClock{}, everything)}
 		test(t, f)
@@ -37,7 +37,7 @@ func (f fixture) queuedFor() string {
 	return fmt.Sprint(f.Take(key))
 }
 
-func TestAgenda(t *testing.T) {
+func TestScheduler(t *testing.T) {
 	web := key("web")
 	in := func(wait time.Duration) requeue.Requeue {
 		return requeue.After(time.Now(), wait, requeue.RequeueRefused)
@@ -103,13 +103,19 @@ func TestAgenda(t *testing.T) {
 			},
 			[]string{"[managerChanged]", "nothing"},
 		},
+		"a client that annotates the object does not end the backoff": {
+			func(f fixture) {
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
+				f.Add(web, TriggerMetadata, 0)
+			}, []string{"nothing"},
+		},
 		"a forgotten key is no longer due": {
 			func(f fixture) { f.Finish(web, in(time.Second), false, nil); f.Forget(web); time.Sleep(time.Hour) }, []string{"[]", "nothing"},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			withAgenda(t, func(t *testing.T, f fixture) {
+			withScheduler(t, func(t *testing.T, f fixture) {
 				test.happened(f)
 				var got []string
 				for range test.want {
@@ -125,7 +131,7 @@ func TestAgenda(t *testing.T) {
 
 // The workqueue has one timer for each key. A key whose earlier timer was set for an event is still requeued when it is due.
 func TestDueSurvivesAnEarlierTimer(t *testing.T) {
-	withAgenda(t, func(t *testing.T, f fixture) {
+	withScheduler(t, func(t *testing.T, f fixture) {
 		f.Add(key("web"), TriggerPodChanged, time.Millisecond)
 		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.RequeueRefused), false, nil)
 		time.Sleep(time.Millisecond)
@@ -141,7 +147,7 @@ func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 
 // The backoff of failed syncs grows up to maxBackoff, plus jitter.
 func TestBackoffGrows(t *testing.T) {
-	withAgenda(t, func(t *testing.T, f fixture) {
+	withScheduler(t, func(t *testing.T, f fixture) {
 		var last time.Duration
 		for range 30 {
 			started := time.Now()
@@ -172,6 +178,22 @@ func TestOtherShardsKeysStayOut(t *testing.T) {
 		synctest.Wait()
 		if got, _ := a.Workqueue.Get(); a.Workqueue.Len() != 0 || got != key("web") || len(a.entries) != 1 {
 			t.Errorf("took %v, and %d keys are left", got, a.Workqueue.Len())
+		}
+	})
+}
+
+// The backoff grows until a sync has succeeded. A sync that could not do all of its plan has not.
+func TestBackoffIsKept(t *testing.T) {
+	web := key("web")
+	withScheduler(t, func(t *testing.T, f fixture) {
+		for _, step := range []struct {
+			keepBackoff bool
+			err         error
+			want        int
+		}{{false, errors.New("no"), 1}, {true, nil, 1}, {false, errors.New("no"), 2}, {false, nil, 0}} {
+			if f.Finish(web, requeue.Requeue{}, step.keepBackoff, step.err); f.Workqueue.NumRequeues(web) != step.want {
+				t.Errorf("%+v: %d failures", step, f.Workqueue.NumRequeues(web))
+			}
 		}
 	})
 }
