@@ -33,10 +33,15 @@ results() {
 		grep --line-buffered -v 'no test files' || true
 }
 
-# reasons LOG: of each test that failed the first lines, or the end of the output if no test did.
+# reasons LOG: what each test that failed has printed, or the end of the output if no test failed. With -v a test prints before its result, and
+# "=== NAME" says which test it is. Without it, the lines follow the result.
 reasons() {
 	local found
-	found=$(awk '/^ *--- / { told = /FAIL/ } /^ *--- FAIL|^FAIL.|^panic: / || told && /^ +[a-z0-9_]+_test\.go:[0-9]+: / { print substr($0, 1, 600) }' "$1")
+	found=$(awk '
+		/^=== / { name = $3; next }
+		/^ *--- / { name = $3; if (/FAIL/) { failed[name] = 1; printf "%s\n%s", $0, lines[name] } }
+		/^ +[a-z0-9_]+_test\.go:[0-9]+: / { line = substr($0, 1, 600); if (failed[name]) print line; else lines[name] = lines[name] line "\n" }
+		/^FAIL.|^panic: / { print }' "$1")
 	if [ -n "$found" ]; then echo "$found"; else tail -n 30 "$1"; fi
 }
 
