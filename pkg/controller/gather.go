@@ -140,7 +140,7 @@ func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, n
 	memory := c.States.Of(key)
 	return &plan.Observed{
 		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation),
-		Capabilities: c.Capabilities, Now: now,
+		Capabilities: c.Capabilities, Spreading: c.Spreading, Now: now,
 	}
 }
 

@@ -62,7 +62,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(newManager("poison"), newManager("good"))
 	clients := fakeClients(kube, managers)
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{})
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
@@ -30,7 +31,7 @@ func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.C
 		managers := fake.NewSimpleClientset(objects...)
 		clients := fakeClients(kube, managers)
 		scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{})
+		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ func (p *Plan) holdBack(o Observed) {
 	}
 	if p.held(o, requeue.BackoffStore, len(p.Store)+len(p.AdoptRevisions)) {
 		// Without the stored revision, it would be unknown later which template a pod was created from.
-		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil
+		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Annotate, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil, nil
 	}
 	if p.held(o, requeue.BackoffRelease, len(p.Release)) {
 		// As long as a pod is not released, its replacement would be one pod too many.
@@ -52,6 +52,9 @@ func (p *Plan) holdBack(o Observed) {
 	}
 	if p.held(o, requeue.BackoffUpdate, len(p.Update)) {
 		p.Update = nil
+	}
+	if p.held(o, requeue.BackoffAnnotate, len(p.Annotate)) {
+		p.Annotate = nil
 	}
 	if p.held(o, requeue.BackoffDelete, len(p.Delete)) {
 		p.Delete, p.Create = nil, nil // creates may depend on the deletes

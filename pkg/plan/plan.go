@@ -44,6 +44,7 @@ type Observed struct {
 	// Holds are the backoffs of requests that the API server has refused.
 	Holds        map[requeue.BackoffKey]requeue.Backoff
 	Capabilities inplace.Capabilities
+	Spreading    Spreading
 	Now          time.Time
 	// IsLive is set if all of this was read from the API server, not from the caches.
 	IsLive bool
@@ -77,6 +78,8 @@ type Plan struct {
 	Delete  []rollout.Deletion
 	Create  []Creation
 	Update  []inplace.Update
+	// Annotate are pods that get podstate.AnnotationSafeToEvict.
+	Annotate []*corev1.Pod
 	// RemoveFinalizer ends the deletion of a PodManager, or removes a finalizer that is no longer needed.
 	RemoveFinalizer bool
 	// Held is the refusal that keeps requests out of this plan until the backoff is over.
@@ -97,6 +100,8 @@ type Plan struct {
 type Creation struct {
 	Index    int
 	Revision *history.Revision
+	// SpreadOver are the topology keys to spread the pod over if its template does not say how.
+	SpreadOver []string
 	// Ungated is set if the pod gets no readiness gate, because the controller could not open it.
 	Ungated bool
 	// FailuresBefore is how many predecessors of the pod have failed in a row. DisruptionsBefore is how many of these failures say nothing about
@@ -108,7 +113,7 @@ type Creation struct {
 // Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool {
 	return !p.AddFinalizer && !p.RemoveFinalizer &&
-		len(p.Mark)+len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update) == 0
+		len(p.Mark)+len(p.AdoptRevisions)+len(p.Store)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Create)+len(p.Update)+len(p.Annotate) == 0
 }
 
 // NeedsLiveSpec reports whether the plan does anything that must not be done for an outdated spec.
@@ -116,7 +121,7 @@ func (p Plan) NeedsLiveSpec() bool { return p.TouchesWhatExists() || len(p.Store
 
 // TouchesWhatExists reports whether the plan does anything to pods and revisions that exist.
 func (p Plan) TouchesWhatExists() bool {
-	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update) > 0
+	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update)+len(p.Annotate) > 0
 }
 
 // TakesDown reports whether the plan takes down ready pods because other pods are available. What it knows about those has to be current.
@@ -185,10 +190,32 @@ func Make(o Observed) Plan {
 	for _, pod := range health.BeyondHistory(finished, unreplaced, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
 	}
+	plan.annotate(o.Manager, active)
 	plan.removeLeftovers(o)
 	plan.bound(o.Now)
 	plan.holdBack(o)
 	return plan
+}
+
+// annotate plans to annotate pods that were created before the controller did so. It takes as many at a time as a rollout changes.
+func (p *Plan) annotate(manager *v1.PodManager, active []*corev1.Pod) {
+	changes := map[*corev1.Pod]bool{}
+	for _, pod := range p.Adopt {
+		changes[pod] = true // the adoption annotates it
+	}
+	for _, update := range p.Update {
+		changes[update.Pod] = true
+	}
+	for _, deletion := range p.Delete {
+		changes[deletion.Pod] = true
+	}
+	for _, pod := range active {
+		if podstate.NeedsSafeToEvict(pod) && !changes[pod] {
+			p.Annotate = append(p.Annotate, pod)
+		}
+	}
+	slices.SortFunc(p.Annotate, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	p.Annotate = p.Annotate[:min(len(p.Annotate), max(1, manager.MaxSurge()+manager.MaxUnavailable()))]
 }
 
 // bound limits a plan to what one sync may do.
@@ -220,8 +247,9 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	}
 	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
 	p.Create = slices.Grow(p.Create, missing)
+	over := o.spreadOver()
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
-		creation := Creation{Index: index, Revision: revision, Ungated: o.Capabilities.PatchesOnly}
+		creation := Creation{Index: index, Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod

@@ -35,6 +35,12 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 	if creation.DisruptionsBefore > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationDisruptionsBefore, strconv.Itoa(creation.DisruptionsBefore))
 	}
+	if podstate.NeedsSafeToEvict(pod) {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podstate.AnnotationSafeToEvict, "true")
+	}
+	if len(pod.Spec.TopologySpreadConstraints) == 0 {
+		pod.Spec.TopologySpreadConstraints = defaultSpread(manager, creation.SpreadOver)
+	}
 	if manager.InPlaceGrace() > 0 && !creation.Ungated && !podstate.HasGate(pod) {
 		// Readiness gates cannot be added to an existing pod.
 		pod.Spec.ReadinessGates = append(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})

@@ -32,7 +32,7 @@ func Digest(decided plan.Plan) []string {
 	for _, list := range []struct {
 		verb string
 		pods []*corev1.Pod
-	}{{"adopt", decided.Adopt}, {"release", decided.Release}} {
+	}{{"adopt", decided.Adopt}, {"release", decided.Release}, {"annotate", decided.Annotate}} {
 		for _, p := range list.pods {
 			add("%s %s", list.verb, p.Name)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
@@ -57,6 +58,11 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 			continue
 		}
 		w.updatePod(change)
+	}
+	for _, p := range slices.Concat(decided.Adopt, decided.Annotate) {
+		if podstate.NeedsSafeToEvict(p) {
+			metav1.SetMetaDataAnnotation(&p.ObjectMeta, podstate.AnnotationSafeToEvict, "true")
+		}
 	}
 	if refused := w.deleteAndCreate(decided); refused != nil {
 		failure = refused

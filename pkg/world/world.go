@@ -14,6 +14,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/world/dice"
@@ -125,6 +126,9 @@ func (w *World) addPast() {
 		}
 		if w.chance(0.05) {
 			p.OwnerReferences = nil
+		}
+		if index%4 == 0 { // an earlier version of the controller has created it
+			delete(p.Annotations, podstate.AnnotationSafeToEvict)
 		}
 		for range w.dice.IntN(5) {
 			if step := w.nextStep(p); step != nil && p.DeletionTimestamp == nil {

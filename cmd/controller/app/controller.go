@@ -56,7 +56,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
-		return controller.New(ctx, c.Clients, all, config.means())
+		return controller.New(ctx, c.Clients, all, config.means(), config.Spreading)
 	}
 	switch {
 	case config.Shards > 0:

@@ -113,6 +113,8 @@ func (o *Options) addWorkFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.ResizeAndDrain, "resize-and-drain", o.ResizeAndDrain,
 		"resize pods in place, and take them out of service for inPlaceGracePeriodSeconds; without it the controller needs no right to "+
 			"patch pods/resize and pods/status, replaces pods whose CPU or memory change, and changes images of pods while they serve")
+	flags.StringVar(&o.Spreading, "default-spreading", o.Spreading,
+		"how pods spread whose template has no topologySpreadConstraints: `auto` over nodes and zones, host over nodes, or none if the scheduler has defaults of yours")
 }
 
 func (o *Options) addLeaderFlags(flags *flag.FlagSet) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/clients"
 	"github.com/mycompany/podmanager/pkg/leader"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/policy"
 	"github.com/mycompany/podmanager/pkg/serve"
@@ -44,6 +45,7 @@ type Options struct {
 	Resync     time.Duration
 
 	ResizeAndDrain bool
+	Spreading      string
 	PolicyName     string
 
 	LeaderElect bool
@@ -89,6 +91,7 @@ func NewOptions() *Options {
 		Resync: 0,
 
 		ResizeAndDrain: true,
+		Spreading:      string(plan.SpreadAuto),
 		PolicyName:     policy.DefaultPrefix,
 
 		// Two controllers without leader election would interfere with each other, but `go run` on a laptop should not need a namespace for a
@@ -153,6 +156,8 @@ func (o *Options) Validate() error {
 	if _, err := labels.Parse(o.Selector); err != nil {
 		p.refuse(true, "-selector must be a label selector such as team=a,env!=test: %w", err)
 	}
+	p.refuse(!slices.Contains([]plan.Spreading{plan.SpreadAuto, plan.SpreadHost, plan.SpreadNone}, plan.Spreading(o.Spreading)),
+		"-default-spreading must be auto, host or none, not %q", o.Spreading)
 	p.refuse(o.PolicyName != "" && len(validation.IsDNS1123Subdomain(o.PolicyName)) > 0,
 		"-%s must be the beginning of a ValidatingAdmissionPolicy's name such as %s, not %q", policyFlag, policy.DefaultPrefix, o.PolicyName)
 	format := o.Logging.Format
@@ -242,6 +247,7 @@ type Config struct {
 	Resync     time.Duration
 
 	ResizeAndDrain bool
+	Spreading      plan.Spreading
 	PolicyName     string // empty to skip the check
 
 	Lease  *leader.Config // nil without leader election
@@ -273,6 +279,7 @@ func (o *Options) Config() *Config {
 		Resync:     o.Resync,
 
 		ResizeAndDrain: o.ResizeAndDrain,
+		Spreading:      plan.Spreading(o.Spreading),
 		PolicyName:     o.PolicyName,
 		Shards:         o.Shards,
 

@@ -27,6 +27,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller"
 	"github.com/mycompany/podmanager/pkg/controller/access"
 	"github.com/mycompany/podmanager/pkg/controller/source"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
@@ -43,7 +44,7 @@ func startController(ctx context.Context, t *testing.T, server *apiserver.Server
 	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{})
+	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
 	if err != nil {
 		t.Fatal(err)
 	}

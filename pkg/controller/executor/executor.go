@@ -62,6 +62,8 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 		return
 	}
 	e.applyUpdates(ctx, key, decided.Update, done)
+	annotated := InParallel(len(decided.Annotate), func(i int) PodResult { return e.annotatePod(ctx, key, decided.Annotate[i]) })
+	e.collect(key, requeue.BackoffAnnotate, annotated, done)
 	deleted := e.applyDelete(ctx, key, decided.Delete, done)
 	if done.Outdated {
 		return

@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
@@ -109,12 +110,27 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 
 // adoptPod makes the PodManager the controller of a pod that has none.
 func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
-	r := e.patchMetadata(ctx, key, pod, map[string]any{
+	metadata := map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		"labels":          e.labelsToClaim(key, manager),
-	})
+	}
+	if podstate.NeedsSafeToEvict(pod) {
+		metadata["annotations"] = safeToEvict
+	}
+	r := e.patchMetadata(ctx, key, pod, metadata)
 	if r.Pod != nil {
 		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
+	}
+	return r
+}
+
+var safeToEvict = map[string]string{podstate.AnnotationSafeToEvict: "true"}
+
+// annotatePod lets Cluster Autoscaler remove the node of a pod that was created without the annotation.
+func (e *Executor) annotatePod(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) PodResult {
+	r := e.patchMetadata(ctx, key, pod, map[string]any{"annotations": safeToEvict})
+	if r.Pod != nil {
+		klog.FromContext(ctx).V(2).Info("Annotated pod", "pod", klog.KObj(pod), "annotation", podstate.AnnotationSafeToEvict)
 	}
 	return r
 }
@@ -144,7 +160,7 @@ func (e *Executor) patchMetadata(ctx context.Context, key cache.ObjectName, pod 
 	patched, err := e.patchPod(ctx, key, pod, patch)
 	if err != nil {
 		// The pod may be gone, its name may belong to another pod, or it may have another controller by now.
-		return PodResult{Err: changed(string(pod.UID), fmt.Errorf("changing the owner of pod %s: %w", pod.Name, err))}
+		return PodResult{Err: changed(string(pod.UID), fmt.Errorf("changing the metadata of pod %s: %w", pod.Name, err))}
 	}
 	return PodResult{Pod: patched}
 }

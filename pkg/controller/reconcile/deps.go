@@ -8,6 +8,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
@@ -18,6 +19,7 @@ type Deps struct {
 	Tracker      *consistency.Tracker
 	States       *syncstate.Store
 	Capabilities inplace.Capabilities
+	Spreading    plan.Spreading
 	Clock        clock.PassiveClock
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 	"github.com/mycompany/podmanager/pkg/plan/status"
@@ -98,6 +99,9 @@ func Labelled(key, value string) func(*corev1.Pod) {
 func Annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
 }
+
+// Unannotated is for a pod that the controller created before it annotated pods for Cluster Autoscaler.
+func Unannotated(p *corev1.Pod) { delete(p.Annotations, podstate.AnnotationSafeToEvict) }
 
 func Restarted(times int32) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {

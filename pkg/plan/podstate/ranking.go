@@ -17,18 +17,15 @@ type usefulness struct {
 	phase     int
 	ready     bool
 	cost      int
-	colocated int // how many of the ranked pods run on its node
-	since     time.Time
-	restarts  int32
+	// inZone and onNode are how many pods are left in the pod's zone and on its node when it is deleted after all pods before it in the order.
+	inZone, onNode int
+	since          time.Time
+	restarts       int32
 }
 
 // RankForDeletion sorts pods in the order in which surplus pods are deleted: the least useful pod first. With byAge, it ranks pods by age instead
 // of by how long they have been ready. After an update in place a pod becomes ready again, so the time of readiness says little.
 func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
-	onNode := map[string]int{}
-	for _, pod := range pods {
-		onNode[pod.Spec.NodeName]++
-	}
 	all := make([]*usefulness, len(pods))
 	for i, pod := range pods {
 		since := pod.CreationTimestamp.Time
@@ -37,15 +34,36 @@ func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 		}
 		all[i] = &usefulness{
 			pod: pod, marked: IsMarked(pod), scheduled: pod.Spec.NodeName != "", phase: phaseRank(pod), ready: IsReady(pod),
-			cost: deletionCost(pod), colocated: onNode[pod.Spec.NodeName], since: since, restarts: MostRestarts(pod),
+			cost: deletionCost(pod), since: since, restarts: MostRestarts(pod),
 		}
 	}
 	slices.SortFunc(all, compareUsefulness)
+	spread(all, func(u *usefulness) (string, *int) { return u.pod.Spec.NodeName, &u.onNode })
+	spread(all, func(u *usefulness) (string, *int) { return u.pod.Labels[corev1.LabelTopologyZone], &u.inZone })
 	ranked := make([]*corev1.Pod, len(pods))
 	for i := range all {
 		ranked[i] = all[i].pod
 	}
 	return ranked
+}
+
+// spread changes the order so that, among pods of equal use, the next pod comes from the place that has the most pods left. counted returns the place
+// of a pod, and where to count. The pods of a place keep their order, so the count when a pod is deleted is known before the places are merged.
+func spread(all []*usefulness, counted func(*usefulness) (place string, count *int)) {
+	left := map[string]int{}
+	for _, u := range all {
+		place, _ := counted(u)
+		left[place]++
+	}
+	if len(left) == 1 {
+		return
+	}
+	for _, u := range all {
+		place, count := counted(u)
+		*count = left[place]
+		left[place]--
+	}
+	slices.SortFunc(all, compareUsefulness)
 }
 
 func compareUsefulness(a, b *usefulness) int {
@@ -60,8 +78,10 @@ func compareUsefulness(a, b *usefulness) int {
 		return FalseFirst(a.ready, b.ready)
 	case a.cost != b.cost:
 		return cmp.Compare(a.cost, b.cost)
-	case a.colocated != b.colocated:
-		return -cmp.Compare(a.colocated, b.colocated)
+	case a.inZone != b.inZone:
+		return -cmp.Compare(a.inZone, b.inZone)
+	case a.onNode != b.onNode:
+		return -cmp.Compare(a.onNode, b.onNode)
 	case !a.since.Equal(b.since):
 		return -a.since.Compare(b.since)
 	case a.restarts != b.restarts:

@@ -100,3 +100,43 @@ func TestRankDoesNotDependOnTheOrderGiven(t *testing.T) {
 		}
 	}
 }
+
+// Whatever pods there are, deleting pods of equal use leaves the zones as even as their pods allow: a zone that has lost a pod has at most one pod
+// fewer than any other zone.
+func TestRankKeepsZonesEven(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		var pods []*corev1.Pod
+		before := map[string]int{}
+		for index := range 3 + random.IntN(20) {
+			zone := string(rune('a' + random.IntN(4)))
+			node := zone + string(rune('0'+random.IntN(3)))
+			pods = append(pods, Pod(index, Labelled(corev1.LabelTopologyZone, zone), OnNode(node), ReadyFor(time.Duration(random.IntN(1000))*time.Second)))
+			before[zone]++
+		}
+		ranked := RankForDeletion(pods, random.IntN(2) == 0)
+		left := map[string]int{}
+		for _, pod := range ranked {
+			left[pod.Labels[corev1.LabelTopologyZone]]++
+		}
+		for _, pod := range ranked {
+			left[pod.Labels[corev1.LabelTopologyZone]]--
+			for zone := range left {
+				for other := range left {
+					if left[zone] < before[zone] && left[zone] < left[other]-1 {
+						t.Fatalf("seed %d: %v pods are left of %v", seed, left, before)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A pod of less use goes first, even if its zone has few pods.
+func TestRankBeforeZones(t *testing.T) {
+	zone := func(name string) func(*corev1.Pod) { return Labelled(corev1.LabelTopologyZone, name) }
+	pods := []*corev1.Pod{Pod(0, zone("a")), Pod(1, zone("a")), Pod(2, zone("b"), Annotated(corev1.PodDeletionCost, "-1")), Pod(3, zone("a"))}
+	if got := RankForDeletion(pods, false); got[0] != pods[2] {
+		t.Errorf("%v, want web-2 first", Names(got))
+	}
+}

@@ -18,15 +18,21 @@ import (
 func Trim(pod *corev1.Pod) {
 	pod.ManagedFields = trimmedFields(pod)
 	pod.GenerateName = ""
-	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision, v1.LabelShard)
+	pod.Labels = keep(pod.Labels, v1.LabelManager, v1.LabelRevision, v1.LabelShard, corev1.LabelTopologyZone)
 	share(&pod.Namespace)
 	for i := range pod.OwnerReferences {
 		ref := &pod.OwnerReferences[i]
 		share(&ref.APIVersion, &ref.Kind, &ref.Name, (*string)(&ref.UID))
 	}
+	volumes := trimmedVolumes(pod)
 	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
-		v1.AnnotationInPlace, corev1.PodDeletionCost)
-	pod.Spec = corev1.PodSpec{NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers)}
+		v1.AnnotationInPlace, corev1.PodDeletionCost, AnnotationSafeToEvict)
+	if maps.Equal(pod.Annotations, safeToEvict) {
+		pod.Annotations = safeToEvict
+	}
+	pod.Spec = corev1.PodSpec{
+		NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers), Volumes: volumes,
+	}
 	share(&pod.Spec.NodeName)
 	trimStatus(pod)
 }

@@ -24,6 +24,7 @@ var (
 	BackoffMark      = BackoffKey{Condition: v1.ReasonFailedStore, Of: "mark"}
 	BackoffDrop      = BackoffKey{Condition: v1.ReasonFailedStore, Of: "drop"}
 	BackoffUpdate    = BackoffKey{Condition: v1.ReasonFailedInPlaceUpdate}
+	BackoffAnnotate  = BackoffKey{Condition: v1.ReasonFailedInPlaceUpdate, Of: "annotate"}
 	BackoffDelete    = BackoffKey{Condition: v1.ReasonFailedDelete}
 	BackoffFinalizer = BackoffKey{Condition: v1.ReasonFailedFinal}
 )

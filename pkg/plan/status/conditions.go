@@ -117,6 +117,8 @@ const stalledRecheck = time.Second
 // nextChange returns when conditions may change without an event: after the plan has acted on pods, or when a terminating pod becomes overdue.
 func (in inputs) nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
+	_, untilBlocked := in.unplacedSurge()
+	again = again.Sooner(requeue.After(r.Now, untilBlocked, requeue.RequeueStatus))
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))
 	}
@@ -152,7 +154,7 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
 	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods:
 		return no(ready.reason, ready.message)
-	case ready.reason == v1.ReasonRollingOut:
+	case ready.reason == v1.ReasonRollingOut || ready.reason == v1.ReasonSurgeBlocked:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
 	case ready.reason == v1.ReasonBackOff:
 		return yes(v1.ReasonBackOff, "waiting to replace a failed pod")

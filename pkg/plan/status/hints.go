@@ -25,6 +25,9 @@ func hints(r Report, ready verdict, in inputs) string {
 	if ready.reason != v1.ReasonBackOff { // the message of BackOff already includes it
 		text += disruptionHint(r, in.active)
 	}
+	if r.Failure != nil && r.Failure.Condition == v1.ReasonFailedCreate && in.waitsForSurge() {
+		text += "; " + makeRoom
+	}
 	if ready.reason == v1.ReasonRollingOut {
 		text += undrainedHint(in.rollout)
 	}

@@ -96,6 +96,8 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict,
 	case rollout.Frozen == v1.ReasonUpdateOnDelete:
 		// Outdated pods do not prevent Ready from being True: they may stay until the user deletes them.
 		return verdict{}, false
+	case in.hasUnplacedSurge():
+		return no(v1.ReasonSurgeBlocked, "%s, %d available; %s; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now), makeRoom)
 	case counts.ReadyReplicas < counts.Replicas:
 		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now))
 	case health.DescribeStuckResize(in.active, in.rollout.Now).Pod != nil:

@@ -46,6 +46,8 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 			add(corev1.EventTypeNormal, v1.EventPartition, "The partition is reached: %s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonHalted:
 			add(corev1.EventTypeWarning, v1.EventHalted, "No further pod is updated: %s", messageOf(status, v1.ConditionReady))
+		case v1.ReasonSurgeBlocked:
+			add(corev1.EventTypeWarning, v1.EventSurgeBlocked, "%s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonNotInPlace:
 			add(corev1.EventTypeWarning, v1.EventNotInPlace, "%s", messageOf(status, v1.ConditionReady))
 		}

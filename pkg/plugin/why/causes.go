@@ -27,6 +27,7 @@ var causes = map[string]cause{
 	v1.ReasonMinReady:            {"Pods have to be ready for minReadySeconds", verb("get", "-w")},
 	v1.ReasonPartition:           {"The partition holds the rollout", verb("promote")},
 	v1.ReasonRollingOut:          {"The rollout is under way", rollingOut},
+	v1.ReasonSurgeBlocked:        {"The rollout waits for a surge pod that no node takes", giveWay},
 	v1.ReasonPaused:              {"The rollout is paused", verb("resume")},
 	v1.ReasonHalted:              {"The rollout is halted, because pods of the new revision fail", leaveOrRetry},
 	v1.ReasonRolledBack:          {"The new revision has failed and was rolled back", tryAgain},
@@ -131,6 +132,12 @@ func setImage(s snapshot.Snapshot) string {
 		container = template.Spec.Containers[0].Name
 	}
 	return fmt.Sprintf("PLUGIN set image %s %s=IMAGE", s.Manager.Name, container)
+}
+
+// giveWay suggests commands for a surge pod without a node: to find out why, or to do without it.
+func giveWay(s snapshot.Snapshot, a Answer) []string {
+	return append(lookAtPod(s, a), fmt.Sprintf(
+		`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}'`, s.Manager.Name))
 }
 
 func allowNewPods(s snapshot.Snapshot, a Answer) []string {

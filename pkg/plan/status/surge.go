@@ -1,0 +1,50 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// surgePatience is how long a surge pod may be without a node before the rollout counts as blocked. A cluster autoscaler usually adds a node sooner.
+const surgePatience = 2 * time.Minute
+
+// makeRoom is the way out of a rollout that waits for a surge pod. The controller does not take it by itself, because it costs availability.
+const makeRoom = "no pod may be unavailable meanwhile: make room for it, or set maxUnavailable: 1 and maxSurge: 0"
+
+// waitsForSurge reports whether the rollout can only continue with a surge pod: all pods that are wanted exist, and none of them may be unavailable.
+func (in inputs) waitsForSurge() bool {
+	state := in.rollout
+	return state != nil && state.Frozen == "" && !state.RolledBack && state.Outdated() > 0 && len(in.active) >= state.Manager.DesiredReplicas() &&
+		state.Manager.Strategy() == v1.RollingUpdateStrategy && state.Manager.MaxUnavailable() == 0
+}
+
+// unplacedSurge returns the surge pod that has had no node for surgePatience, or nil if there is none. wait is the time until there is one, unless the
+// scheduler finds a node first.
+func (in inputs) unplacedSurge() (pod *corev1.Pod, wait time.Duration) {
+	if !in.waitsForSurge() || len(in.active) == in.rollout.Manager.DesiredReplicas() {
+		return nil, 0
+	}
+	for _, pod := range slices.SortedFunc(slices.Values(in.active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
+		scheduled := podstate.Condition(pod, corev1.PodScheduled)
+		if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {
+			continue
+		}
+		until := scheduled.LastTransitionTime.Add(surgePatience).Sub(in.rollout.Now)
+		if until <= 0 {
+			return pod, 0
+		}
+		wait = requeue.Sooner(wait, until)
+	}
+	return nil, wait
+}
+
+func (in inputs) hasUnplacedSurge() bool {
+	pod, _ := in.unplacedSurge()
+	return pod != nil
+}
