@@ -124,10 +124,10 @@ func (s *space) createRanked(manager, name, status string, change func(pod *core
 	s.setPodStatus(name, status)
 }
 
-// twoNodes returns the names of two of the cluster's nodes.
+// twoNodes returns the names of two of the cluster's nodes. Nodes of other tests are not among them.
 func (s *space) twoNodes() [2]string {
 	s.T.Helper()
-	nodes, err := shared.kube.CoreV1().Nodes().List(s.Ctx, metav1.ListOptions{})
+	nodes, err := shared.kube.CoreV1().Nodes().List(s.Ctx, metav1.ListOptions{LabelSelector: "type=kwok"})
 	if err != nil || len(nodes.Items) < 2 {
 		s.T.Fatalf("two nodes are needed: %v", err)
 	}
