@@ -155,3 +155,30 @@ func TestBackOffIsReported(t *testing.T) {
 		t.Errorf("said %q", got)
 	}
 }
+
+// An autoscaler that scales from zero gets all pods at once, whatever was before: a backoff, a bake, or a rollout that was under way.
+func TestFromZero(t *testing.T) {
+	fromZero := func(m *v1.PodManager) {
+		m.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonScaledToZero}}
+	}
+	inBackOff := FailedPod(0, time.Second, 5)
+	tests := map[string]struct {
+		observed Observed
+		want     int
+	}{
+		"a backoff":            {Observe(Manager(3, fromZero), inBackOff), 3},
+		"a backoff, one pod":   {Observe(Manager(1, fromZero), inBackOff), 1},
+		"not from zero":        {Observe(Manager(1), inBackOff), 0},
+		"a bake":               {RollingOut(Next(10, Limits("1", "0"), Baking(time.Second), fromZero)), 10},
+		"in mid-rollout":       {RollingOut(Next(10, Limits("1", "0"), Rolled(1, time.Minute, 0), fromZero)), 10},
+		"a backoff in a bake":  {RollingOut(Next(4, Limits("1", "0"), Baking(time.Second), fromZero), FailedPod(0, time.Second, 5, V2)), 4},
+		"a backoff of old one": {RollingOut(Next(4, Limits("1", "0"), fromZero), inBackOff), 4},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Make(test.observed).Create; len(got) != test.want {
+				t.Errorf("creates %d pods, want %d", len(got), test.want)
+			}
+		})
+	}
+}

@@ -234,6 +234,10 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	if missing <= 0 {
 		return nil
 	}
+	if status.ReadyReason(&o.Manager.Status) == v1.ReasonScaledToZero {
+		// Clients wait for the first pod, and what made pods fail before may be over.
+		retries = health.Retries{Due: slices.Concat(retries.Due, retries.Waiting)}
+	}
 	waiting := retries.Waiting[:min(missing, len(retries.Waiting))]
 	if len(waiting) > 0 {
 		p.Waiting = &waiting[0]

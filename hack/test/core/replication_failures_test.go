@@ -202,3 +202,21 @@ func TestFailedPodsHistory(t *testing.T) {
 		})
 	}
 }
+
+// An autoscaler scales to zero through the scale subresource while the last pod is in backoff. When it scales up again, the pod exists at once.
+func TestScaleFromZero(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", fmt.Sprintf(nowhere, "replicas: 1", "first"))
+	s.awaitFirstStatus("web")
+	first := s.awaitActive(harness.Patience, nil)
+	s.patchPod(first.Name, fmt.Sprintf(`{"annotations":{%q:"8"}}`, v1.AnnotationFailuresBefore))
+	failed := s.fail(first.Name, time.Now())
+	s.awaitBackOff(9, failed.Add(10*time.Minute))
+	s.Kubectl("scale", "pm/web", "--replicas=0")
+	s.Await("web to be scaled to zero", func() (any, bool) {
+		got := s.Condition("web", v1.ConditionReady)
+		return got, got.Reason == v1.ReasonScaledToZero
+	})
+	s.Kubectl("scale", "pm/web", "--replicas=1")
+	s.awaitActive(harness.Patience, first)
+}
