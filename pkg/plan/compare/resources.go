@@ -23,6 +23,18 @@ func isResizable(before, after corev1.ResourceRequirements) bool {
 		equality.Semantic.DeepEqual(before.Claims, after.Claims)
 }
 
+// isPodResizable is isResizable for the resources of the pod itself. A limit needs a request beside it: otherwise the API server derives the request
+// from the containers, and it is not known which one the pod has.
+func isPodResizable(before, after corev1.ResourceRequirements) bool {
+	for name := range after.Limits {
+		if _, found := after.Requests[name]; !found {
+			return false
+		}
+	}
+	return !equality.Semantic.DeepEqual(before, after) && isSameButForAmounts(before.Requests, after.Requests) &&
+		isSameButForAmounts(before.Limits, after.Limits) && equality.Semantic.DeepEqual(before.Claims, after.Claims)
+}
+
 func isSameButForAmounts(before, after corev1.ResourceList) bool {
 	if len(before) != len(after) {
 		return false
@@ -94,9 +106,17 @@ func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 
 // qosOf returns the QoS class of a pod. The API server refuses a resize that changes it.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
+	var all []corev1.ResourceRequirements
+	if spec.Resources != nil { // they alone decide
+		all = append(all, *spec.Resources)
+	} else {
+		for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
+			all = append(all, container.Resources)
+		}
+	}
 	guaranteed, bestEffort := true, true
-	for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {
-		resources := withDefaults(container.Resources)
+	for _, resources := range all {
+		resources = withDefaults(resources)
 		for _, name := range resizable {
 			limit, limited := resources.Limits[name]
 			request, requested := resources.Requests[name]

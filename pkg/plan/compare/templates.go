@@ -18,10 +18,14 @@ import (
 
 // Diff is what an update in place from one template to another changes in the containers.
 type Diff struct {
-	// Images and Resources are the new values by container name. A container whose value stays the same has no entry.
+	// Images and Resources are the new values by container name. A container whose value stays the same has no entry. The resources of the pod
+	// itself are under OfPod.
 	Images    map[string]string
 	Resources map[string]corev1.ResourceRequirements
 }
+
+// OfPod is the key of the pod's own resources in Diff.Resources. No container has this name.
+const OfPod = ""
 
 // Templates compares two templates. If a pod cannot be updated in place from one to the other, the text says why.
 func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
@@ -48,6 +52,10 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 			diff.Resources[after.Name] = withDefaults(after.Resources)
 			after.Resources = before.Resources
 		}
+	}
+	if before, after := from.Spec.Resources, remaining.Spec.Resources; before != nil && after != nil && isPodResizable(*before, *after) {
+		diff.Resources[OfPod] = *after.DeepCopy()
+		remaining.Spec.Resources = before
 	}
 	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
 		return Diff{}, firstDifference(from, remaining) + " differs"

@@ -14,6 +14,22 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
+// podNeeds sets a request and a limit of CPU of the pod itself. An empty text leaves it out.
+func podNeeds(request, limit string) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) {
+		all := Amounts(corev1.ResourceCPU, request, limit)
+		t.Spec.Resources = &all
+	}
+}
+
+// podNeedsAll is podNeeds with as much memory requested as the limit.
+func podNeedsAll(request, limit string) func(*corev1.PodTemplateSpec) {
+	return func(t *corev1.PodTemplateSpec) {
+		podNeeds(request, limit)(t)
+		t.Spec.Resources.Requests["memory"], t.Spec.Resources.Limits["memory"] = resource.MustParse("1Gi"), resource.MustParse("1Gi")
+	}
+}
+
 func TestTemplates(t *testing.T) {
 	images := func(app, side string) func(*corev1.PodTemplateSpec) {
 		return func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image, t.Spec.Containers[1].Image = app, side }
@@ -35,7 +51,17 @@ func TestTemplates(t *testing.T) {
 		images, resources []string
 		why               string
 	}{
-		"nothing":                {to: TemplateWith()},
+		"nothing":        {to: TemplateWith()},
+		"CPU of the pod": {from: TemplateWith(podNeeds("1", "2")), to: TemplateWith(podNeeds("2", "2")), resources: []string{OfPod}},
+		"CPU of the pod and of a container": {
+			from: TemplateWith(podNeeds("1", "2")), to: TemplateWith(podNeeds("2", "2"), Needs(Amounts("cpu", "2", ""))), resources: []string{OfPod, "app"},
+		},
+		"a limit of the pod without a request":     {from: TemplateWith(podNeeds("", "1")), to: TemplateWith(podNeeds("", "2")), why: "template.spec.resources.limits.cpu differs"},
+		"a limit of the pod that was not there":    {from: TemplateWith(podNeeds("1", "")), to: TemplateWith(podNeeds("1", "2")), why: "template.spec.resources.limits differs"},
+		"resources of the pod that were not there": {to: TemplateWith(podNeeds("1", "")), why: "template.spec.resources differs"},
+		"another QoS class by the pod's resources": {
+			from: TemplateWith(podNeedsAll("1", "2")), to: TemplateWith(podNeedsAll("2", "2")), why: "the QoS class would change from Burstable to Guaranteed",
+		},
 		"labels and annotations": {to: TemplateWith(func(t *corev1.PodTemplateSpec) { t.Labels, t.Annotations = nil, map[string]string{"a": "b"} })},
 		"an image":               {to: TemplateWith(images("app:2", "side:1")), images: []string{"app"}},
 		"two images":             {to: TemplateWith(images("app:2", "side:2")), images: []string{"app", "side"}},

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -89,14 +90,18 @@ func (u Update) ResizePatch() ([]byte, error) {
 	if len(amounts) == 0 || u.isResized() {
 		return nil, nil
 	}
-	var containers []any
+	spec, containers := map[string]any{}, []any{}
 	for _, name := range slices.Sorted(maps.Keys(amounts)) {
-		containers = append(containers, map[string]any{"name": name, "resources": amounts[name]})
+		if name == compare.OfPod {
+			spec["resources"] = amounts[name]
+		} else {
+			containers = append(containers, map[string]any{"name": name, "resources": amounts[name]})
+		}
 	}
-	return json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": u.Pod.UID},
-		"spec":     map[string]any{"containers": containers},
-	})
+	if len(containers) > 0 {
+		spec["containers"] = containers
+	}
+	return json.Marshal(map[string]any{"metadata": map[string]any{"uid": u.Pod.UID}, "spec": spec})
 }
 
 // retryAfter is the delay after which a forbidden update may be retried. It is long because each attempt may drain the pod.

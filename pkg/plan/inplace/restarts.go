@@ -32,6 +32,9 @@ func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 	if before, found := beforeUpdate(pod, status.Name); found {
 		explained = before.explainedRestarts(pod)
 	}
+	if podstate.IsSizedByVPA(pod) {
+		explained += max(0, pod.Generation-1) // a resize restarts a container if its resizePolicy says so
+	}
 	return int32(max(0, int64(status.RestartCount)-max(0, explained)))
 }
 

@@ -1,6 +1,7 @@
 package inplace
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,6 +47,15 @@ func (u Update) IsGateStep() bool { return u.Step == StepDrain || u.Step == Step
 // Diff returns what the step changes in the pod's containers.
 func (u Update) Diff() compare.Diff {
 	diff, _ := compare.Templates(u.From.Template(), u.To.Template())
+	return DiffFor(u.Pod, diff)
+}
+
+// DiffFor returns what an update in place changes in this pod, where diff is what differs between the templates. If a VerticalPodAutoscaler sets the
+// pod's CPU and memory, the update leaves them alone.
+func DiffFor(pod *corev1.Pod, diff compare.Diff) compare.Diff {
+	if podstate.IsSizedByVPA(pod) {
+		diff.Resources = nil
+	}
 	return diff
 }
 
@@ -82,11 +92,22 @@ func (u Update) NextStep(manager *v1.PodManager, means Capabilities, diff compar
 // HasToResize reports whether the CPU or memory in the pod's spec differ from what ResizePatch sets. diff is the Diff of the whole update.
 func (u Update) HasToResize(pod *corev1.Pod, diff compare.Diff) bool {
 	for name, amounts := range u.amounts(diff) {
-		if own := podstate.ContainerNamed(&pod.Spec, name); own != nil && compare.HasOtherAmounts(own.Resources, compare.Resizable(amounts)) {
+		if own := resourcesOf(&pod.Spec, name); own != nil && compare.HasOtherAmounts(*own, compare.Resizable(amounts)) {
 			return true
 		}
 	}
 	return false
+}
+
+// resourcesOf returns the resources of a container, or of the pod itself.
+func resourcesOf(spec *corev1.PodSpec, container string) *corev1.ResourceRequirements {
+	if container == compare.OfPod {
+		return spec.Resources
+	}
+	if own := podstate.ContainerNamed(spec, container); own != nil {
+		return &own.Resources
+	}
+	return nil
 }
 
 // isResized reports whether StepResize has given the pod's spec the CPU and memory of the new revision.
@@ -98,14 +119,29 @@ func (u Update) isResized() bool {
 // amounts returns the CPU and memory that ResizePatch sets, by container. After an interrupted update, the pod's spec may have the CPU and memory
 // of either revision, so they are set for all containers.
 func (u Update) amounts(diff compare.Diff) map[string]corev1.ResourceRequirements {
-	if !IsInterrupted(u.Pod) {
+	if !IsInterrupted(u.Pod) || podstate.IsSizedByVPA(u.Pod) {
 		return diff.Resources
 	}
 	amounts := map[string]corev1.ResourceRequirements{}
+	if own := u.To.Template().Spec.Resources; own != nil {
+		amounts[compare.OfPod] = *own
+	}
 	for _, container := range u.To.Template().Spec.Containers {
 		if all := compare.Resizable(container.Resources); len(all.Requests)+len(all.Limits) > 0 {
 			amounts[container.Name] = all
 		}
 	}
 	return amounts
+}
+
+// KeepsSizeOfVPA reports whether the pod was updated in place to the template without getting its CPU and memory, because a VerticalPodAutoscaler
+// sets them.
+func KeepsSizeOfVPA(pod *corev1.Pod, template *corev1.PodTemplateSpec) bool {
+	if !podstate.IsSizedByVPA(pod) || CompletedRecord(pod).Revision == "" {
+		return false
+	}
+	return slices.ContainsFunc(template.Spec.Containers, func(container corev1.Container) bool {
+		own := podstate.ContainerNamed(&pod.Spec, container.Name)
+		return own != nil && compare.HasOtherAmounts(own.Resources, compare.Resizable(container.Resources))
+	})
 }

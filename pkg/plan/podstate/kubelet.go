@@ -14,14 +14,18 @@ func HasObserved(pod *corev1.Pod) bool {
 	return observed == 0 || observed >= pod.Generation
 }
 
-// IsResizing reports whether, according to the kubelet, a resize of the pod is pending or in progress.
+// IsResizing reports whether, according to the kubelet, a resize by the controller is pending or in progress.
 func IsResizing(pod *corev1.Pod) bool {
-	return Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil
+	return !IsSizedByVPA(pod) && (Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil)
 }
 
-// HasOtherResources reports whether a container's CPU or memory, as far as the kubelet reports it, differs from the pod's spec.
+// HasOtherResources reports whether the CPU or memory of the pod or of a container, as far as the kubelet reports it, differs from the pod's spec
+// because of the controller.
 func HasOtherResources(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool { return differsFromSpec(pod, &status) })
+	if IsSizedByVPA(pod) {
+		return false
+	}
+	return otherResources(pod) != nil || slices.ContainsFunc(pod.Status.ContainerStatuses, func(status corev1.ContainerStatus) bool { return differsFromSpec(pod, &status) })
 }
 
 func differsFromSpec(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
@@ -45,10 +49,12 @@ func differ(wanted, reported corev1.ResourceList) bool {
 	return false
 }
 
-// ResizeTrouble returns why the kubelet does not resize the pod, or empty if the resize is complete or makes progress.
+// ResizeTrouble returns why the kubelet does not resize the pod for the controller, or empty if the resize is complete or makes progress.
 func ResizeTrouble(pod *corev1.Pod) string {
 	pending, progress := Condition(pod, corev1.PodResizePending), Condition(pod, corev1.PodResizeInProgress)
 	switch {
+	case IsSizedByVPA(pod):
+		return ""
 	case pending != nil && pending.Status == corev1.ConditionTrue:
 		return "resize " + OneLine(strings.ToLower(pending.Reason), pending.Message)
 	case progress != nil && progress.Status == corev1.ConditionTrue && progress.Reason == corev1.PodReasonError:
@@ -58,8 +64,8 @@ func ResizeTrouble(pod *corev1.Pod) string {
 	}
 }
 
-// IsInfeasible reports whether the kubelet has rejected the pod's resize as infeasible on its node.
+// IsInfeasible reports whether the kubelet has rejected a resize by the controller as infeasible on the pod's node.
 func IsInfeasible(pod *corev1.Pod) bool {
 	pending := Condition(pod, corev1.PodResizePending)
-	return HasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible
+	return !IsSizedByVPA(pod) && HasObserved(pod) && pending != nil && pending.Status == corev1.ConditionTrue && pending.Reason == corev1.PodReasonInfeasible
 }

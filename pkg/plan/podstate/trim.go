@@ -26,12 +26,13 @@ func Trim(pod *corev1.Pod) {
 	}
 	volumes := trimmedVolumes(pod)
 	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
-		v1.AnnotationInPlace, corev1.PodDeletionCost, AnnotationSafeToEvict)
+		v1.AnnotationInPlace, corev1.PodDeletionCost, AnnotationSafeToEvict, annotationVPACreated, annotationVPAObserved, annotationVPAResized)
 	if maps.Equal(pod.Annotations, safeToEvict) {
 		pod.Annotations = safeToEvict
 	}
 	pod.Spec = corev1.PodSpec{
 		NodeName: pod.Spec.NodeName, ReadinessGates: pod.Spec.ReadinessGates, Containers: sharedContainers(pod.Spec.Containers), Volumes: volumes,
+		Resources: pod.Spec.Resources,
 	}
 	share(&pod.Spec.NodeName)
 	trimStatus(pod)
@@ -95,7 +96,7 @@ func trimStatus(pod *corev1.Pod) {
 	*status = corev1.PodStatus{
 		ObservedGeneration: status.ObservedGeneration, Phase: status.Phase, Conditions: status.Conditions,
 		Reason: status.Reason, Message: status.Message, StartTime: status.StartTime,
-		InitContainerStatuses: status.InitContainerStatuses, ContainerStatuses: status.ContainerStatuses,
+		InitContainerStatuses: status.InitContainerStatuses, ContainerStatuses: status.ContainerStatuses, Resources: otherResources(pod),
 	}
 	share((*string)(&status.Phase), &status.Reason)
 	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
@@ -123,6 +124,15 @@ func trimStatus(pod *corev1.Pod) {
 			share(&c.Name, &c.ImageID)
 		}
 	}
+}
+
+// otherResources returns the resources of the pod itself that the kubelet reports, if they differ from the spec.
+func otherResources(pod *corev1.Pod) *corev1.ResourceRequirements {
+	if wanted, reported := pod.Spec.Resources, pod.Status.Resources; wanted != nil && reported != nil &&
+		(differ(wanted.Requests, reported.Requests) || differ(wanted.Limits, reported.Limits)) {
+		return reported
+	}
+	return nil
 }
 
 // notStarted returns a container's Started if it adds information: the container runs, and its startup probe has not succeeded yet.

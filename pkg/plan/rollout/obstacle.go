@@ -80,7 +80,7 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 		return "its node cannot give it the CPU or memory"
 	}
 	diff, why := r.compare(from, to)
-	return cmp.Or(why, r.Capabilities.WhyNot(pod, diff))
+	return cmp.Or(why, r.Capabilities.WhyNot(pod, inplace.DiffFor(pod, diff)))
 }
 
 // mayRetry reports whether a refused update of the pod may be retried. If the pod may be replaced instead, it is not retried.

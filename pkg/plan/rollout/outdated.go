@@ -119,7 +119,7 @@ func (m *rollingPlan) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 		next := inplace.Update{Pod: pod, From: m.revisionOf(pod), To: to}
 		diff, _ := m.compare(next.From, to)
 		var wait time.Duration
-		next.Step, wait = next.NextStep(m.Manager, m.Capabilities, diff, m.Now)
+		next.Step, wait = next.NextStep(m.Manager, m.Capabilities, inplace.DiffFor(pod, diff), m.Now)
 		m.again = requeue.Sooner(m.again, wait)
 		if next.Step != "" {
 			m.updates = append(m.updates, next)

@@ -17,7 +17,7 @@ import (
 
 // hints returns what to add to the message of Ready.
 func hints(r Report, ready verdict, in inputs) string {
-	text := foreignHint(r.Plan.Foreign)
+	text := foreignHint(r.Plan.Foreign) + vpaHint(in)
 	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}
@@ -56,6 +56,28 @@ func undrainedHint(r *rollout.State) string {
 		more = fmt.Sprintf(" and %d more", len(names)-1)
 	}
 	return fmt.Sprintf("; %s%s: updated without being drained, %s", names[0], more, why[names[0]])
+}
+
+// vpaHint names updated pods that have kept their CPU and memory, because a VerticalPodAutoscaler sets them.
+func vpaHint(in inputs) string {
+	if in.rollout == nil || in.rollout.Revisions.Update.Template() == nil {
+		return ""
+	}
+	var names []string
+	for _, pod := range in.rollout.UpdatedPods {
+		if inplace.KeepsSizeOfVPA(pod, in.rollout.Revisions.Update.Template()) {
+			names = append(names, pod.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.SortFunc(names, podstate.ByIndex)
+	more := ""
+	if len(names) > 1 {
+		more = fmt.Sprintf(" and %d more", len(names)-1)
+	}
+	return fmt.Sprintf("; %s%s: not resized, because a VerticalPodAutoscaler sets CPU and memory", names[0], more)
 }
 
 // foreignHint names pods of other owners whose names the controller had to skip.
