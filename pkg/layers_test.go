@@ -30,6 +30,7 @@ var layers = []string{
 	"pkg/plan/compare",
 	"pkg/plan/inplace",
 	"pkg/plan/health",
+	"pkg/plan/leaving",
 	"pkg/plan/rollout",
 	"pkg/plan/status",
 	"pkg/plan",

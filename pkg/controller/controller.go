@@ -93,6 +93,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 			watchers.Go(func() { c.handOver(ctx, scope) })
 		}
 	}
+	watchers.Go(func() { c.Nodes.Listen(ctx, c.nodesChanged) })
 	defer watchers.Wait()
 
 	// Syncs get a context that outlives ctx, so that a graceful shutdown does not cancel their requests.

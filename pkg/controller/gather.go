@@ -138,10 +138,17 @@ func pointers[T any](items []T) []*T {
 // newObserved returns an observation of the PodManager and of what is remembered about it, without pods and revisions.
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.States.Of(key)
-	return &plan.Observed{
+	observed := &plan.Observed{
 		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation),
 		Capabilities: c.Capabilities, Spreading: c.Spreading, Now: now,
 	}
+	if manager.NeedsNodes() {
+		c.Nodes.Need()
+		if observed.NodesForbidden = c.Nodes.Forbidden(); !observed.NodesForbidden {
+			observed.NodeOf = c.Nodes.Of
+		}
+	}
+	return observed
 }
 
 // gatherLive collects the same objects as gatherCached, by a live read. The caches have to catch up with the resourceVersions of these

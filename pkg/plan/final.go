@@ -40,6 +40,7 @@ func makeFinal(o Observed) Plan {
 			plan.Update = append(plan.Update, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}
+	plan.force(o, terminating)
 	switch {
 	case len(plan.Update) > 0: // gates come first: no other client opens them once the PodManager is gone
 	case isOrphaned, !o.Manager.PacesScaleDown():

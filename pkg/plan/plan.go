@@ -11,6 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -37,6 +38,10 @@ type Observed struct {
 	OrphanRevisions []*appsv1.ControllerRevision
 	// Remembered is Plan.Remember of the last plan, if this process made that plan.
 	Remembered []*history.Revision
+	// NodeOf returns what is known about a node. It is nil if the controller does not watch nodes.
+	NodeOf func(name string) leaving.Node
+	// NodesForbidden is set if the controller may not watch nodes.
+	NodesForbidden bool
 	// PodNamed returns the pod of this name from the informer's cache, whatever its controller, or nil if there is none.
 	PodNamed func(name string) *corev1.Pod
 	// Taken has the names of pods that the informers do not watch. The value is true for a pod that is worth a warning, see IsForeign.
@@ -84,6 +89,12 @@ type Plan struct {
 	RemoveFinalizer bool
 	// Held is the refusal that keeps requests out of this plan until the backoff is over.
 	Held *requeue.Failure
+	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes get no replacement, because two must never
+	// run at the same time.
+	Leaving []leaving.Pod
+	Alone   bool
+	// NodesForbidden is copied from Observed.
+	NodesForbidden bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
 	// Foreign are the names that the plan skips because pods of other owners have them.
@@ -108,6 +119,8 @@ type Creation struct {
 	// their revision. Replaces is the last of these predecessors.
 	FailuresBefore, DisruptionsBefore int
 	Replaces                          *corev1.Pod
+	// Before is the pod that leaves, and that this pod is created for.
+	Before *leaving.Pod
 }
 
 // Empty reports whether there is nothing to do.
@@ -139,7 +152,10 @@ func (p Plan) ActsOnPods() bool {
 
 // ForStatus returns what the status reports about the plan.
 func (p Plan) ForStatus() status.Decided {
-	return status.Decided{Revisions: p.Revisions, Assessed: p.Assessed, Capabilities: p.Capabilities, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign}
+	return status.Decided{
+		Revisions: p.Revisions, Assessed: p.Assessed, Capabilities: p.Capabilities, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign,
+		Leaving: p.Leaving, Alone: p.Alone, NodesForbidden: p.NodesForbidden,
+	}
 }
 
 // manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
@@ -164,12 +180,12 @@ func Make(o Observed) Plan {
 		Foreign:         foreignNames(o),
 		Revisions:       history.Find(o.Sources()),
 		Capabilities:    o.Capabilities,
+		NodesForbidden:  o.NodesForbidden,
 	}
 	plan.adopt(o)
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
-	r := rollout.Assess(o.Manager, plan.Revisions, o.Capabilities, active, finished, o.Now)
-	plan.Assessed = r
+	r := plan.assess(o, active, finished, terminating)
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
@@ -177,7 +193,7 @@ func Make(o Observed) Plan {
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
-	plan.Delete, plan.Update = moves.Delete, moves.Update
+	plan.Delete, plan.Update = append(plan.Delete, moves.Delete...), moves.Update
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
@@ -257,6 +273,8 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
+		} else if number := len(p.Create); number < len(p.Leaving) {
+			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // those that have just begun to leave are the last
 		}
 		p.Create = append(p.Create, creation)
 	}

@@ -25,6 +25,7 @@ import (
 type controllerRole struct {
 	config   *Config
 	caches   *caches
+	nodes    *source.Nodes
 	shards   *shards // nil without sharding
 	contact  *clients.Contact
 	examine  func(context.Context) // logs which features the API server lacks
@@ -46,11 +47,12 @@ type reconciler interface {
 func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) (*controllerRole, error) {
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
 	metrics.Register()
+	c.Nodes = source.NewNodes(c.Kube)
 	selector, err := labels.Parse(config.Selector)
 	if err != nil {
 		return nil, err // cannot happen: Validate has parsed the selector
 	}
-	r := &controllerRole{config: config, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
+	r := &controllerRole{config: config, nodes: c.Nodes, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
 		caches: newCaches(func() (scopes, []source.Scope) { return newScopes(config, c, selector) })}
 	if config.ResizeAndDrain { // all features are for this
 		r.examine = c.LogMissingFeatures
@@ -106,6 +108,7 @@ func (r *controllerRole) run(ctx context.Context) error {
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.caches.run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
+	running.Go(func() { r.nodes.Run(outlivingCtx) })
 	running.Go(func() {
 		if r.caches.awaitServed(outlivingCtx) { // until then, only the caches are urgent
 			r.examine(outlivingCtx)

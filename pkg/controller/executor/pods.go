@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
@@ -90,9 +91,13 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, manager) {
 		preconditions.ResourceVersion = &pod.ResourceVersion
 	}
+	options := &metav1.DeleteOptions{Preconditions: preconditions}
+	if deletion.Force {
+		options.GracePeriodSeconds = ptr.To[int64](0)
+	}
 	err := e.Kube.CoreV1().RESTClient().Delete().
 		Namespace(pod.Namespace).Resource("pods").Name(pod.Name).
-		Body(&metav1.DeleteOptions{Preconditions: preconditions}).
+		Body(options).
 		Do(ctx).Into(deleted)
 	if err != nil {
 		metrics.PodFailures.WithLabelValues(metrics.OperationDelete).Inc()

@@ -22,13 +22,14 @@ const (
 	TriggerPodDeleted     Trigger = "podDeleted"
 	TriggerPodOrphaned    Trigger = "podOrphaned"
 	TriggerRevision       Trigger = "revisionChanged"
+	TriggerNode           Trigger = "nodeChanged"
 	triggerTime           Trigger = "time"
 )
 
 var triggerPriority = map[Trigger]priority{
 	TriggerManagerAdded: byUser, TriggerManagerChanged: byUser, TriggerManagerDeleted: byUser,
 	TriggerUnfinished: byEvent, TriggerMetadata: byEvent, TriggerPodAdded: byEvent, TriggerPodChanged: byEvent, TriggerPodDeleted: byEvent, TriggerPodOrphaned: byEvent,
-	TriggerRevision: byEvent, triggerTime: byEvent,
+	TriggerRevision: byEvent, TriggerNode: byEvent, triggerTime: byEvent,
 	TriggerStart: byBacklog, TriggerResync: byBacklog, TriggerStatusChanged: byBacklog,
 }
 

@@ -34,10 +34,14 @@ import (
 func ForKind(kind schema.GroupVersionKind) interface{} {
 	switch kind {
 	// Group=apps.mycompany.com, Version=v1
+	case v1.SchemeGroupVersion.WithKind("Disruption"):
+		return &podmanagerv1.DisruptionApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailingPod"):
 		return &podmanagerv1.FailingPodApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailurePolicy"):
 		return &podmanagerv1.FailurePolicyApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("NodeLoss"):
+		return &podmanagerv1.NodeLossApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManager"):
 		return &podmanagerv1.PodManagerApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManagerSpec"):

@@ -28,6 +28,7 @@ const (
 	RequeueUncertain    = "uncertain"    // the events of the controller's own writes start no sync; this sync runs in case they never arrive
 	RequeueRevisionName = "revisionName" // a revision gets another name
 	RequeueLeftovers    = "leftovers"    // the garbage collector should have deleted what a PodManager of the same name left behind
+	RequeueLeaving      = "leaving"      // a pod may have to leave by now
 	RequeueUpdated      = "updated"      // a pod was updated in place in a way that the kubelet does not report
 )
 

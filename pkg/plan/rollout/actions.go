@@ -242,6 +242,8 @@ func (m *rollingPlan) rollingUpdate() creations {
 type Deletion struct {
 	Pod *corev1.Pod
 	Why Why
+	// Force is set if the kubelet is not waited for.
+	Force bool
 }
 
 // Why is the reason for deleting a pod. Users read it in the event.
@@ -253,6 +255,8 @@ const (
 	WhyMarked   Why = "marked for deletion"
 	WhyFinished Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"
+	WhyNodeLost Why = "its node is lost"
+	WhyTooOld   Why = "older than maxPodAgeSeconds"
 	WhyLeftover Why = "its PodManager is gone, and another one has its name"
 	// Rollouts.
 	WhyOutdated   Why = "made from another template"

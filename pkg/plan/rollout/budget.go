@@ -75,6 +75,9 @@ func newRollingPlan(r *State) *rollingPlan {
 		// After an update in place a pod becomes ready again, so the time of readiness does not reflect its age.
 		m.active = podstate.RankForDeletion(m.active, r.Manager.PodUpdatePolicy() != v1.RecreatePods)
 		m.rankSupersededFirst()
+		if len(m.LeaveFirst) > 0 {
+			slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(m.LeaveFirst[a], m.LeaveFirst[b]) })
+		}
 	} // otherwise all pods stay, and their order does not matter
 	needsSurgePods := m.rankSurgePodsFirst()
 	m.minAvailable = m.desired - r.Manager.MaxUnavailable()

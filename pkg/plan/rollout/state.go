@@ -45,6 +45,8 @@ type State struct {
 	unreplaced int
 	// Obstacle is why pods cannot be updated in place although podUpdatePolicy is InPlaceOnly.
 	Obstacle string
+	// LeaveFirst are active pods that are about to leave. They are the next to be replaced.
+	LeaveFirst map[*corev1.Pod]bool
 	// compared caches the results of compare.
 	compared map[[2]*history.Revision]comparison
 }
@@ -72,6 +74,11 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.C
 	r.Frozen = r.findFrozen()
 	r.desiredOld = r.decideDesiredOld()
 	return r
+}
+
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have.
+func (r *State) IsAtRest() bool {
+	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0
 }
 
 // side is the side of a rollout that an active pod belongs to.

@@ -62,7 +62,7 @@ func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condit
 	}
 	setIf(v1.ConditionReplicaFailure, failure)
 	setIf(v1.ConditionStalled, stalled)
-	setIf(v1.ConditionMisconfigured, misconfigured(r.Manager))
+	setIf(v1.ConditionMisconfigured, misconfigured(r))
 	return list
 }
 
@@ -118,7 +118,8 @@ const stalledRecheck = time.Second
 func (in inputs) nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	_, untilBlocked := in.unplacedSurge()
-	again = again.Sooner(requeue.After(r.Now, untilBlocked, requeue.RequeueStatus))
+	_, untilLate := lateReplacement(r, in)
+	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilLate), requeue.RequeueStatus))
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))
 	}
@@ -166,7 +167,12 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 }
 
 // misconfigured returns the condition Misconfigured, which is true if the spec has a setting that cannot take effect. Otherwise it has no reason.
-func misconfigured(manager *v1.PodManager) verdict {
+func misconfigured(r Report) verdict {
+	manager := r.Manager
+	if r.Plan.NodesForbidden && manager.NeedsNodes() {
+		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
+			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; grant it the ClusterRole of artifacts/rbac.yaml, or remove them"}
+	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), manager.DesiredReplicas()-manager.Partition()
 	if manager.Strategy() == v1.RollingUpdateStrategy {
 		maxUpdating = min(maxUpdating, manager.MaxSurge()+manager.MaxUnavailable())

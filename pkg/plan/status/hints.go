@@ -17,7 +17,7 @@ import (
 
 // hints returns what to add to the message of Ready.
 func hints(r Report, ready verdict, in inputs) string {
-	text := foreignHint(r.Plan.Foreign) + vpaHint(in)
+	text := foreignHint(r.Plan.Foreign) + vpaHint(in) + leavingHint(r)
 	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -46,6 +47,11 @@ type Decided struct {
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
+	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes get no replacement.
+	Leaving []leaving.Pod
+	Alone   bool
+	// NodesForbidden is set if the controller may not watch nodes.
+	NodesForbidden bool
 	// Foreign are the names that the plan skips because pods of other owners have them.
 	Foreign []string
 }
@@ -54,10 +60,12 @@ type Decided struct {
 func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	kept, _ := podstate.KeepOrRelease(r.Manager, r.Pods)
 	active, finished, _ := podstate.Split(kept)
+	active, leaves := withoutLeaving(r, active)
 	old := &r.Manager.Status
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
 		Replicas:           int32(len(active)),
+		LeavingReplicas:    int32(leaves),
 		Image:              images(history.Template(&r.Manager.Spec)),
 		Selector:           podstate.Selector(r.Manager.Name).String(),
 		PodNames:           podNames(active),

@@ -160,3 +160,9 @@ func scaled(value intstr.IntOrString, total int, up bool) int {
 	}
 	return min(max(0, scaled), math.MaxInt32)
 }
+
+// NeedsNodes reports whether the controller has to watch nodes for the PodManager.
+func (m *PodManager) NeedsNodes() bool {
+	rules := m.Spec.Disruption
+	return rules != nil && (rules.OnDrain == ReplaceDrain || rules.NodeLoss != nil)
+}

@@ -121,7 +121,58 @@ type PodManagerSpec struct {
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
+
+	// Disruption is when a pod is replaced before it is gone: when its node is drained or lost, or when the pod is old.
+	// +optional
+	Disruption *Disruption `json:"disruption,omitempty"`
 }
+
+// Disruption is when a pod is replaced before it is gone. The replacement is created first, with the revision that a rollout
+// allows at that moment.
+type Disruption struct {
+	// OnDrain is what happens to pods whose node is cordoned, or tainted by Cluster Autoscaler or Karpenter. Replace creates a
+	// replacement, and leaves the eviction to whatever drains the node: with a PodDisruptionBudget, the eviction waits until the
+	// replacement is available. Ignore does nothing. Pods that must not run beside their replacement are not replaced.
+	// +optional
+	OnDrain DrainPolicy `json:"onDrain,omitempty"`
+
+	// NodeLoss is what happens to pods on a node that no longer reports to the control plane.
+	// +optional
+	NodeLoss *NodeLoss `json:"nodeLoss,omitempty"`
+
+	// MaxPodAgeSeconds is the age at which a pod is replaced, up to 10 % earlier so that not all are replaced together. The
+	// oldest pod goes first, one after the other, and not during a rollout or a pause.
+	// +optional
+	// +kubebuilder:validation:Minimum=600
+	MaxPodAgeSeconds *int32 `json:"maxPodAgeSeconds,omitempty"`
+}
+
+// NodeLoss is what happens to pods on a node whose condition Ready is Unknown.
+type NodeLoss struct {
+	// ReplaceAfterSeconds is how long a node has to be lost before its pods no longer count and get replacements. By default
+	// they are replaced when the node controller evicts them, after five minutes. While more than half of the nodes of the
+	// cluster, or of a zone with more than two nodes, are not ready, nothing happens: the control plane is then more likely
+	// to blame than the nodes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ReplaceAfterSeconds *int32 `json:"replaceAfterSeconds,omitempty"`
+
+	// ForceDeleteAfterSeconds is how long a pod on a lost node may be terminating before it is deleted without waiting for its
+	// kubelet. If the node is still alive, the pod may then run beside its replacement. By default that never happens.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ForceDeleteAfterSeconds *int32 `json:"forceDeleteAfterSeconds,omitempty"`
+}
+
+// DrainPolicy is what happens to pods whose node is being drained.
+// +kubebuilder:validation:Enum=Ignore;Replace
+type DrainPolicy string
+
+// The drain policies.
+const (
+	IgnoreDrain  DrainPolicy = "Ignore"
+	ReplaceDrain DrainPolicy = "Replace"
+)
 
 // UpdateStrategy is how a changed template reaches the pods.
 //

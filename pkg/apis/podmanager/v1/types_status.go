@@ -37,6 +37,11 @@ type PodManagerStatus struct {
 	// +optional
 	TerminatingReplicas int32 `json:"terminatingReplicas"`
 
+	// LeavingReplicas is the number of pods that still run, but no longer count, because their node is drained or lost, or because
+	// they are too old. The other numbers do not include them.
+	// +optional
+	LeavingReplicas int32 `json:"leavingReplicas,omitempty"`
+
 	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
 	// cannot show spec.image or the template's images, whichever is set.
 	// +optional

@@ -62,6 +62,8 @@ type PodManagerSpecApplyConfiguration struct {
 	PodReplacementPolicy *podmanagerv1.PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
 	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
+	// Disruption is when a pod is replaced before it is gone: when its node is drained or lost, or when the pod is old.
+	Disruption *DisruptionApplyConfiguration `json:"disruption,omitempty"`
 }
 
 // PodManagerSpecApplyConfiguration constructs a declarative configuration of the PodManagerSpec type for use with
@@ -171,5 +173,13 @@ func (b *PodManagerSpecApplyConfiguration) WithPodReplacementPolicy(value podman
 // If called multiple times, the FailedPodsHistoryLimit field is set to the value of the last call.
 func (b *PodManagerSpecApplyConfiguration) WithFailedPodsHistoryLimit(value int32) *PodManagerSpecApplyConfiguration {
 	b.FailedPodsHistoryLimit = &value
+	return b
+}
+
+// WithDisruption sets the Disruption field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Disruption field is set to the value of the last call.
+func (b *PodManagerSpecApplyConfiguration) WithDisruption(value *DisruptionApplyConfiguration) *PodManagerSpecApplyConfiguration {
+	b.Disruption = value
 	return b
 }

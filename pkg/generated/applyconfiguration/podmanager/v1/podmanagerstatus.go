@@ -42,6 +42,9 @@ type PodManagerStatusApplyConfiguration struct {
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
 	// TerminatingReplicas is the number of pods that are being deleted and still exist.
 	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty"`
+	// LeavingReplicas is the number of pods that still run, but no longer count, because their node is drained or lost, or because
+	// they are too old. The other numbers do not include them.
+	LeavingReplicas *int32 `json:"leavingReplicas,omitempty"`
 	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
 	// cannot show spec.image or the template's images, whichever is set.
 	Image *string `json:"image,omitempty"`
@@ -123,6 +126,14 @@ func (b *PodManagerStatusApplyConfiguration) WithAvailableReplicas(value int32) 
 // If called multiple times, the TerminatingReplicas field is set to the value of the last call.
 func (b *PodManagerStatusApplyConfiguration) WithTerminatingReplicas(value int32) *PodManagerStatusApplyConfiguration {
 	b.TerminatingReplicas = &value
+	return b
+}
+
+// WithLeavingReplicas sets the LeavingReplicas field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the LeavingReplicas field is set to the value of the last call.
+func (b *PodManagerStatusApplyConfiguration) WithLeavingReplicas(value int32) *PodManagerStatusApplyConfiguration {
+	b.LeavingReplicas = &value
 	return b
 }
 

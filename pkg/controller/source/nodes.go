@@ -1,0 +1,292 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubeinformers "k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+	klog "k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+)
+
+// Nodes knows which nodes are being drained or are lost. It watches nodes only once a PodManager needs it. All controllers of a process share it. A nil
+// *Nodes knows nothing.
+type Nodes struct {
+	kube  kubernetes.Interface
+	clock clock.PassiveClock
+	// needed is closed when the first PodManager needs the nodes.
+	needed     chan struct{}
+	needsNodes sync.Once
+
+	mu        sync.Mutex
+	known     map[string]node
+	zones     map[string]zone
+	forbidden bool
+	listeners map[int]func(names []string)
+	listened  int
+}
+
+// node is what is known about a node.
+type node struct {
+	zone     string
+	draining string
+	isReady  bool
+	// lostSince is the later of when the node's Ready became Unknown, and when this process first saw that.
+	lostSince time.Time
+}
+
+// zone counts nodes. The zone "" has all nodes of the cluster.
+type zone struct{ total, notReady int }
+
+// NewNodes returns Nodes that reads from this API server.
+func NewNodes(kube kubernetes.Interface) *Nodes {
+	return &Nodes{
+		kube: kube, clock: clock.RealClock{}, needed: make(chan struct{}), known: map[string]node{}, zones: map[string]zone{},
+		listeners: map[int]func([]string){},
+	}
+}
+
+// Need starts the watch, if Run runs.
+func (n *Nodes) Need() {
+	if n != nil {
+		n.needsNodes.Do(func() { close(n.needed) })
+	}
+}
+
+// Run watches the nodes from the first Need on, until ctx is done.
+func (n *Nodes) Run(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-n.needed:
+	}
+	klog.FromContext(ctx).V(2).Info("Watching nodes")
+	factory := kubeinformers.NewSharedInformerFactoryWithOptions(n.kube, 0, kubeinformers.WithTransform(trimNode))
+	informer := factory.Core().V1().Nodes().Informer()
+	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
+		n.setForbidden(apierrors.IsForbidden(err))
+		cache.DefaultWatchErrorHandler(ctx, r, err)
+	})
+	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
+		UpdateFunc: func(_, obj any) { n.set(obj.(*corev1.Node)) },
+		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
+	})
+	factory.StartWithContext(ctx)
+	<-ctx.Done()
+	factory.Shutdown()
+}
+
+// lastNode returns the name of a deleted node.
+func lastNode(obj any) string {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Key
+	}
+	return obj.(*corev1.Node).Name
+}
+
+// nodeConditions are the conditions that show that a node is lost or is about to be drained.
+var nodeConditions = []corev1.NodeConditionType{corev1.NodeReady, drainInProgress, maintenancePlanned}
+
+const (
+	drainInProgress    corev1.NodeConditionType = "DrainInProgress"
+	maintenancePlanned corev1.NodeConditionType = "MaintenancePlanned"
+)
+
+// trimNode drops everything of a node that does not matter here.
+func trimNode(obj any) (any, error) {
+	if full, ok := obj.(*corev1.Node); ok {
+		trimmed := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: full.Name, UID: full.UID, ResourceVersion: full.ResourceVersion}}
+		trimmed.Labels = map[string]string{corev1.LabelTopologyZone: full.Labels[corev1.LabelTopologyZone]}
+		trimmed.Spec = corev1.NodeSpec{Unschedulable: full.Spec.Unschedulable, Taints: full.Spec.Taints}
+		for _, c := range full.Status.Conditions {
+			if slices.Contains(nodeConditions, c.Type) {
+				trimmed.Status.Conditions = append(trimmed.Status.Conditions, c)
+			}
+		}
+		return trimmed, nil
+	}
+	return obj, nil
+}
+
+// set takes in a node, and notifies the listeners if it is new to them that pods leave it, or no longer do.
+func (n *Nodes) set(object *corev1.Node) {
+	ready := nodeCondition(object, corev1.NodeReady)
+	is := node{zone: object.Labels[corev1.LabelTopologyZone], draining: draining(object), isReady: ready.Status == corev1.ConditionTrue}
+	if ready.Status == corev1.ConditionUnknown {
+		is.lostSince = n.clock.Now()
+		if ready.LastTransitionTime.After(is.lostSince) {
+			is.lostSince = ready.LastTransitionTime.Time
+		}
+	}
+	n.replace(object.Name, &is)
+}
+
+// replace replaces what is known about a node; nil if it is gone.
+func (n *Nodes) replace(name string, is *node) {
+	n.mu.Lock()
+	was, existed := n.known[name]
+	before := n.tooManyNotReady()
+	if existed {
+		n.count(was, -1)
+		delete(n.known, name)
+	}
+	if is != nil {
+		if !was.lostSince.IsZero() && !is.lostSince.IsZero() {
+			is.lostSince = was.lostSince
+		}
+		n.known[name] = *is
+		n.count(*is, 1)
+	} else {
+		is = &node{}
+	}
+	var changed []string
+	if was.draining != is.draining || was.lostSince != is.lostSince {
+		changed = append(changed, name)
+	}
+	if before != n.tooManyNotReady() { // it matters to the pods of all nodes that are lost
+		for other, state := range n.known {
+			if !state.lostSince.IsZero() && other != name {
+				changed = append(changed, other)
+			}
+		}
+	}
+	n.mu.Unlock()
+	if len(changed) > 0 {
+		n.notify(changed)
+	}
+}
+
+// count adds a node to the counts of its zone and of the cluster, or removes it.
+func (n *Nodes) count(is node, add int) {
+	names := []string{""}
+	if is.zone != "" {
+		names = append(names, is.zone)
+	}
+	for _, name := range names {
+		z := n.zones[name]
+		z.total += add
+		if !is.isReady {
+			z.notReady += add
+		}
+		if n.zones[name] = z; z.total == 0 {
+			delete(n.zones, name)
+		}
+	}
+}
+
+// hasTooManyNotReady reports whether more than half of the nodes are not ready, so that the control plane is more likely to blame than the nodes.
+func (z zone) hasTooManyNotReady(atLeast int) bool { return z.total >= atLeast && 2*z.notReady > z.total }
+
+// tooManyNotReady describes where more than half of the nodes are not ready: in the cluster, or in zones with more than two nodes.
+func (n *Nodes) tooManyNotReady() string {
+	var names []string
+	for name, z := range n.zones {
+		if name == "" && z.hasTooManyNotReady(1) || name != "" && z.hasTooManyNotReady(3) {
+			names = append(names, fmt.Sprintf("%q", name))
+		}
+	}
+	slices.Sort(names)
+	return fmt.Sprint(names)
+}
+
+// Of returns what is known about a node.
+func (n *Nodes) Of(name string) leaving.Node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	is := n.known[name]
+	found := leaving.Node{Draining: is.draining, LostSince: is.lostSince}
+	if n.zones[""].hasTooManyNotReady(1) || is.zone != "" && n.zones[is.zone].hasTooManyNotReady(3) {
+		found.LostSince = time.Time{}
+	}
+	return found
+}
+
+// Forbidden reports whether the API server does not let the controller watch nodes.
+func (n *Nodes) Forbidden() bool {
+	if n == nil {
+		return true
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.forbidden
+}
+
+func (n *Nodes) setForbidden(forbidden bool) {
+	n.mu.Lock()
+	changed := n.forbidden != forbidden
+	n.forbidden = forbidden
+	n.mu.Unlock()
+	if changed {
+		n.notify(nil)
+	}
+}
+
+// Listen calls a function whenever pods of nodes may have to leave, or no longer have to, until ctx is done. No names means all nodes.
+func (n *Nodes) Listen(ctx context.Context, changed func(names []string)) {
+	if n == nil {
+		return
+	}
+	n.mu.Lock()
+	n.listened++
+	id := n.listened
+	n.listeners[id] = changed
+	n.mu.Unlock()
+	<-ctx.Done()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.listeners, id)
+}
+
+func (n *Nodes) notify(names []string) {
+	n.mu.Lock()
+	listeners := make([]func([]string), 0, len(n.listeners))
+	for _, listener := range n.listeners {
+		listeners = append(listeners, listener)
+	}
+	n.mu.Unlock()
+	for _, listener := range listeners {
+		listener(names)
+	}
+}
+
+// draining returns why pods have to leave a node, or empty.
+func draining(object *corev1.Node) string {
+	for _, taint := range object.Spec.Taints {
+		switch taint.Key {
+		case "karpenter.sh/disrupted":
+			return "is being replaced by Karpenter"
+		case "ToBeDeletedByClusterAutoscaler":
+			return "is being removed by Cluster Autoscaler"
+		}
+	}
+	for _, kind := range []corev1.NodeConditionType{drainInProgress, maintenancePlanned} {
+		if nodeCondition(object, kind).Status == corev1.ConditionTrue {
+			return "has the condition " + string(kind)
+		}
+	}
+	if object.Spec.Unschedulable {
+		return "is cordoned"
+	}
+	return ""
+}
+
+// nodeCondition returns a condition of a node, or an empty one.
+func nodeCondition(object *corev1.Node, kind corev1.NodeConditionType) corev1.NodeCondition {
+	for _, c := range object.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return corev1.NodeCondition{}
+}

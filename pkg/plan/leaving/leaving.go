@@ -1,0 +1,166 @@
+package leaving
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// Node is what the decisions need to know about a node.
+type Node struct {
+	// Draining is why pods have to leave the node, or empty.
+	Draining string
+	// LostSince is since when the node is known to be lost. It is zero if the node is not lost, or if so many nodes are not ready that the control
+	// plane is more likely to blame.
+	LostSince time.Time
+}
+
+// Cause is why a pod leaves.
+type Cause string
+
+// The causes.
+const (
+	Drained Cause = "drain"
+	Lost    Cause = "node loss"
+	TooOld  Cause = "age"
+)
+
+// Pod is a pod that leaves.
+type Pod struct {
+	*corev1.Pod
+	Cause Cause
+	// Why describes the cause for users.
+	Why string
+}
+
+// Found is the result of Find.
+type Found struct {
+	// Stay are the active pods that count, Leave the active pods that do not count any more.
+	Stay  []*corev1.Pod
+	Leave []Pod
+	// Waiting are pods that will leave, but count until another replacement is available.
+	Waiting []Pod
+	// Again is the time until more pods leave without an event; zero means never.
+	Again time.Duration
+	// Alone is why pods on drained or lost nodes are not replaced: two must never run at the same time.
+	Alone bool
+}
+
+// Find divides the active pods of a PodManager into those that stay and those that leave.
+func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev1.Pod, now time.Time) Found {
+	found := Found{Stay: active}
+	rules := manager.Spec.Disruption
+	if rules == nil || nodeOf == nil || manager.Spec.Disruption.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil {
+		return found
+	}
+	found.Stay = nil
+	var drained []Pod
+	for _, pod := range active {
+		node := nodeOf(pod.Spec.NodeName)
+		wait, isLost := untilLost(rules.NodeLoss, node, now)
+		switch {
+		case isLost && wait == 0:
+			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s is lost since %s", pod.Spec.NodeName, node.LostSince.UTC().Format(time.RFC3339))})
+		case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
+			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s %s", pod.Spec.NodeName, node.Draining)})
+		default:
+			found.Again = requeue.Sooner(found.Again, wait)
+			found.Stay = append(found.Stay, pod)
+		}
+	}
+	if manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
+		return Found{Stay: active, Again: found.Again, Alone: len(found.Leave)+len(drained) > 0}
+	}
+	found.pace(manager, drained, now)
+	return found
+}
+
+// untilLost returns how long the pods of a lost node still count, and whether the node is lost.
+func untilLost(rules *v1.NodeLoss, node Node, now time.Time) (time.Duration, bool) {
+	if rules == nil || rules.ReplaceAfterSeconds == nil || node.LostSince.IsZero() {
+		return 0, false
+	}
+	return max(0, node.LostSince.Add(time.Duration(*rules.ReplaceAfterSeconds)*time.Second).Sub(now)), true
+}
+
+// pace lets as many drained pods leave as replacements may be unavailable at a time: maxSurge, and at least one. The others still count. The pods with
+// the lowest indices leave first.
+func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
+	unavailable := 0
+	for _, pod := range f.Stay {
+		if !health.IsAvailable(pod, manager.MinReady(), now) {
+			unavailable++
+		}
+	}
+	missing := manager.DesiredReplicas() - len(f.Stay)
+	mayCreate := max(0, max(1, manager.MaxSurge())-unavailable)
+	count := min(len(drained), max(0, missing-mayCreate))
+	slices.SortFunc(drained, func(a, b Pod) int { return podstate.ByIndex(a.Name, b.Name) })
+	leave, wait := drained[:len(drained)-count], drained[len(drained)-count:]
+	f.Leave, f.Waiting = append(f.Leave, leave...), wait
+	for _, pod := range wait {
+		f.Stay = append(f.Stay, pod.Pod)
+	}
+}
+
+// jitter is by how much of its maximum age a pod may be replaced earlier.
+const jitter = 10 // percent
+
+// Oldest returns the oldest pod that has reached its maximum age, or nil if there is none. wait is the time until the next pod reaches it.
+func Oldest(manager *v1.PodManager, active []*corev1.Pod, now time.Time) (oldest *Pod, wait time.Duration) {
+	if manager.Spec.Disruption == nil || manager.Spec.Disruption.MaxPodAgeSeconds == nil {
+		return nil, 0
+	}
+	most := time.Duration(*manager.Spec.Disruption.MaxPodAgeSeconds) * time.Second
+	for _, pod := range active {
+		hash := fnv.New32a()
+		_, _ = hash.Write([]byte(pod.UID))
+		limit := most - most*jitter/100*time.Duration(hash.Sum32()%1000)/1000
+		if until := pod.CreationTimestamp.Add(limit).Sub(now); until > 0 {
+			wait = requeue.Sooner(wait, until)
+			continue
+		}
+		isOlder := oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) ||
+			pod.CreationTimestamp.Equal(&oldest.CreationTimestamp) && podstate.ByIndex(pod.Name, oldest.Name) < 0
+		if isOlder {
+			oldest = &Pod{pod, TooOld, fmt.Sprintf("older than maxPodAgeSeconds of %v", most)}
+		}
+	}
+	return oldest, wait
+}
+
+// ToForce returns the terminating pods that are to be deleted without waiting for their kubelet, and the time until there are more.
+func ToForce(manager *v1.PodManager, nodeOf func(name string) Node, terminating []*corev1.Pod, now time.Time) (pods []*corev1.Pod, wait time.Duration) {
+	rules := manager.Spec.Disruption
+	if rules == nil || rules.NodeLoss == nil || rules.NodeLoss.ForceDeleteAfterSeconds == nil || nodeOf == nil {
+		return nil, 0
+	}
+	after := time.Duration(*rules.NodeLoss.ForceDeleteAfterSeconds) * time.Second
+	for _, pod := range terminating {
+		since := nodeOf(pod.Spec.NodeName).LostSince
+		if since.IsZero() {
+			continue
+		}
+		deleted := pod.DeletionTimestamp.Time
+		if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+			deleted = deleted.Add(-time.Duration(*grace) * time.Second)
+		}
+		if deleted.After(since) {
+			since = deleted
+		}
+		if until := since.Add(after).Sub(now); until > 0 {
+			wait = requeue.Sooner(wait, until)
+		} else {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, wait
+}

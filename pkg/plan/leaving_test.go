@@ -1,0 +1,162 @@
+package plan_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+// disrupted sets spec.disruption.
+func disrupted(rules v1.Disruption) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.Disruption = &rules }
+}
+
+var (
+	replaceDrained = disrupted(v1.Disruption{OnDrain: v1.ReplaceDrain})
+	replaceLost    = disrupted(v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60), ForceDeleteAfterSeconds: ptr.To[int32](600)}})
+	replaceOld     = disrupted(v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)})
+)
+
+// onNodes adds what is known about nodes.
+func onNodes(nodes map[string]leaving.Node) func(*Observed) {
+	return func(o *Observed) { o.NodeOf = func(name string) leaving.Node { return nodes[name] } }
+}
+
+// cordoned returns nodes that are being drained.
+func cordoned(names ...string) func(*Observed) {
+	nodes := map[string]leaving.Node{}
+	for _, name := range names {
+		nodes[name] = leaving.Node{Draining: "is cordoned"}
+	}
+	return onNodes(nodes)
+}
+
+// lost returns nodes that have been lost for some time.
+func lost(ago time.Duration, names ...string) func(*Observed) {
+	nodes := map[string]leaving.Node{}
+	for _, name := range names {
+		nodes[name] = leaving.Node{LostSince: Now.Add(-ago)}
+	}
+	return onNodes(nodes)
+}
+
+// aged makes a pod that old.
+func aged(age time.Duration) func(*corev1.Pod) { return CreatedAgo(age) }
+
+// terminatingFor makes a pod one that was deleted some time ago with a grace period of 30 s.
+func terminatingFor(ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: Now.Add(30*time.Second - ago)}, ptr.To[int64](30)
+	}
+}
+
+func TestLeaving(t *testing.T) {
+	surge, noSurge := Limits("1", "0"), Limits("0", "1")
+	complete := func(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
+	young, old, older := aged(time.Minute), aged(2*time.Hour), aged(3*time.Hour)
+	tests := map[string]struct {
+		observed Observed
+		create   int
+		revision string // of the pods to create; by default the new one
+		deletes  []string
+		leaves   []string
+	}{
+		"one replica":              {observed: With(Observe(Manager(1, surge, replaceDrained), Pod(0)), cordoned("node-0")), create: 1, leaves: []string{"web-0"}},
+		"no surge":                 {observed: With(Observe(Manager(1, noSurge, replaceDrained), Pod(0)), cordoned("node-0")), create: 1, leaves: []string{"web-0"}},
+		"ignored":                  {observed: With(Observe(Manager(1, surge), Pod(0)), cordoned("node-0"))},
+		"another node":             {observed: With(Observe(Manager(1, surge, replaceDrained), Pod(0)), cordoned("node-9"))},
+		"replaced, not evicted":    {observed: With(Observe(Manager(1, surge, replaceDrained), Pod(0), Pod(1)), cordoned("node-0")), leaves: []string{"web-0"}},
+		"uncordoned":               {observed: With(Observe(Manager(1, surge, replaceDrained), Pod(0, old), Pod(1, young, ReadyFor(time.Second))), cordoned()), deletes: []string{"web-1"}},
+		"one after the other":      {observed: With(Observe(Manager(3, surge, replaceDrained), Pods3()...), cordoned("node-0", "node-1", "node-2")), create: 1, leaves: []string{"web-0"}},
+		"while one is starting":    {observed: With(Observe(Manager(3, surge, replaceDrained), append(Pods3(), Pod(3, NotReady))...), cordoned("node-0", "node-1", "node-2")), leaves: []string{"web-0"}},
+		"the next one":             {observed: With(Observe(Manager(3, surge, replaceDrained), append(Pods3(), Pod(3))...), cordoned("node-0", "node-1", "node-2")), create: 1, leaves: []string{"web-0", "web-1"}},
+		"as many as the surge":     {observed: With(Observe(Manager(3, Limits("2", "0"), replaceDrained), Pods3()...), cordoned("node-0", "node-1", "node-2")), create: 2, leaves: []string{"web-0", "web-1"}},
+		"never two":                {observed: With(Observe(Manager(1, surge, replaceDrained, complete), Pod(0)), cordoned("node-0"))},
+		"never two, Recreate":      {observed: With(Observe(Manager(1, Strategy(v1.RecreateStrategy), replaceDrained), Pod(0)), cordoned("node-0"))},
+		"only in place":            {observed: With(Observe(Manager(1, surge, replaceDrained, InPlace(v1.InPlaceOnly, 0)), Pod(0)), cordoned("node-0")), create: 1, leaves: []string{"web-0"}},
+		"paused":                   {observed: With(RollingOut(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"a partition":              {observed: With(RollingOut(Next(3, surge, replaceDrained, Partition("2")), Pod(0), Pod(1), Pod(2, V2)), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"lost":                     {observed: With(Observe(Manager(3, surge, replaceLost), Pods3()...), lost(time.Minute, "node-0", "node-1")), create: 2, leaves: []string{"web-0", "web-1"}},
+		"lost for less":            {observed: With(Observe(Manager(3, surge, replaceLost), Pods3()...), lost(59*time.Second, "node-0"))},
+		"lost, terminating":        {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(9*time.Minute)), Pod(1)), lost(time.Hour, "node-0"))},
+		"lost, terminating longer": {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(10*time.Minute)), Pod(1)), lost(time.Hour, "node-0")), deletes: []string{"web-0"}},
+		"lost for less, longer":    {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(10*time.Minute)), Pod(1)), lost(9*time.Minute, "node-0"))},
+		"terminating elsewhere":    {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(time.Hour)), Pod(1)), lost(time.Hour, "node-9"))},
+		"old":                      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older)), create: 1, leaves: []string{"web-1"}},
+		"old, being replaced":      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young, NotReady)), leaves: []string{"web-1"}},
+		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}},
+		"old, no surge":            {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old), Pod(1, older)), deletes: []string{"web-1"}},
+		"old, no surge, no budget": {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old, NotReady), Pod(1, older))},
+		"young":                    {observed: Observe(Manager(1, surge, replaceOld), Pod(0, young))},
+		"old, paused":              {observed: Observe(Manager(1, surge, replaceOld, Paused), Pod(0, old))},
+		"old, during a rollout":    {observed: RollingOut(Next(2, noSurge, replaceOld), Pod(0, old), Pod(1, V2, NotReady))},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			decided := Make(test.observed)
+			var deletes, leaves []string
+			for _, d := range decided.Delete {
+				deletes = append(deletes, d.Pod.Name)
+				if d.Force != (d.Why == rollout.WhyNodeLost) {
+					t.Errorf("%s is deleted by force: %v", d.Pod.Name, d.Force)
+				}
+			}
+			for _, l := range decided.Leaving {
+				leaves = append(leaves, l.Name)
+			}
+			if len(decided.Create) != test.create || !slices.Equal(deletes, test.deletes) || !slices.Equal(leaves, test.leaves) {
+				t.Errorf("creates %d, deletes %v, leaving are %v; want %d, %v, %v", len(decided.Create), deletes, leaves, test.create, test.deletes, test.leaves)
+			}
+			for _, c := range decided.Create {
+				if image := c.Revision.Template().Spec.Containers[0].Image; test.revision != "" && image != test.revision {
+					t.Errorf("creates a pod of %s, want %s", image, test.revision)
+				}
+				if c.Before == nil {
+					t.Errorf("%d replaces no pod that leaves", c.Index)
+				}
+			}
+		})
+	}
+}
+
+// What a status says about pods that leave: they do not count, and Ready names them. A late replacement for an old pod is reported once.
+func TestLeavingInStatus(t *testing.T) {
+	tell := func(o Observed) (v1.PodManagerStatus, string) {
+		report := ReportOf(o)
+		report.Plan = Make(o).ForStatus()
+		told, _ := status.Compute(report)
+		return told, MessageIn(&told, v1.ConditionReady)
+	}
+	told, message := tell(With(Observe(Manager(1, replaceDrained), Pod(0), Pod(1)), cordoned("node-0")))
+	if told.Replicas != 1 || told.LeavingReplicas != 1 || told.AvailableReplicas != 1 || !strings.HasSuffix(message, "; web-0 is leaving: node node-0 is cordoned") {
+		t.Errorf("%d pods, %d leaving: %s", told.Replicas, told.LeavingReplicas, message)
+	}
+	_, message = tell(With(Observe(Manager(1, replaceDrained, Strategy(v1.RecreateStrategy)), Pod(0)), cordoned("node-0")))
+	if !strings.Contains(message, "two must never run") {
+		t.Errorf("Recreate: %s", message)
+	}
+	late := Observe(Manager(1, replaceOld), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))
+	told, message = tell(late)
+	if ReasonIn(&told, v1.ConditionReady) != v1.ReasonReplacementLate || !strings.Contains(message, "web-1") {
+		t.Errorf("a late replacement: %s: %s", ReasonIn(&told, v1.ConditionReady), message)
+	}
+	if steps := status.Transitions(late.Manager, &v1.PodManagerStatus{}, &told); !slices.ContainsFunc(steps, func(s status.Transition) bool { return s.Reason == v1.EventReplacementLate }) {
+		t.Errorf("events %v", steps)
+	}
+	forbidden := With(Observe(Manager(1, replaceDrained), Pod(0)), func(o *Observed) { o.NodesForbidden = true })
+	if told, _ = tell(forbidden); ReasonIn(&told, v1.ConditionMisconfigured) != v1.ReasonNodesForbidden {
+		t.Errorf("without the right to watch nodes: %v", told.Conditions)
+	}
+}

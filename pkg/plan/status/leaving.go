@@ -1,0 +1,58 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+)
+
+// withoutLeaving returns the active pods without those that no longer count, and how many these are.
+func withoutLeaving(r Report, active []*corev1.Pod) (stay []*corev1.Pod, leaves int) {
+	if len(r.Plan.Leaving) == 0 {
+		return active, 0
+	}
+	for _, pod := range active {
+		if slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID }) {
+			leaves++
+		} else {
+			stay = append(stay, pod)
+		}
+	}
+	return stay, leaves
+}
+
+// leavingHint names a pod that is about to leave, and why.
+func leavingHint(r Report) string {
+	switch count := len(r.Plan.Leaving); {
+	case r.Plan.Alone:
+		return "; pods on drained or lost nodes are not replaced before they are gone, because two must never run at the same time"
+	case count == 0:
+		return ""
+	case count == 1:
+		return fmt.Sprintf("; %s is leaving: %s", r.Plan.Leaving[0].Name, r.Plan.Leaving[0].Why)
+	default:
+		return fmt.Sprintf("; %s and %d more are leaving: %s", r.Plan.Leaving[0].Name, count-1, r.Plan.Leaving[0].Why)
+	}
+}
+
+// lateReplacement returns the pod that was created for a pod that is too old, and has not become available within the progress deadline, or nil. wait
+// is the time until there is one. Until it is available, no further pod is replaced for its age.
+func lateReplacement(r Report, in inputs) (late *corev1.Pod, wait time.Duration) {
+	if !slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.Cause == leaving.TooOld }) {
+		return nil, 0
+	}
+	for _, pod := range in.active {
+		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
+			continue
+		}
+		if wait = pod.CreationTimestamp.Add(r.Manager.ProgressDeadline()).Sub(r.Now); wait <= 0 {
+			return pod, 0
+		}
+	}
+	return nil, wait
+}
