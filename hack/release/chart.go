@@ -11,8 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-
-	"sigs.k8s.io/yaml"
 )
 
 // packChart packs artifacts/chart with the release's version. Helm decides what is in the package. It uses the times of the files on this machine,
@@ -46,27 +44,16 @@ func packChart(helm, chart, work string, stamps stamps) (file, error) {
 	return file{name, 0o644, data}, err
 }
 
-// setRepository sets the image's name in a copy of the chart: in its values, and in the table that documents them.
+// setRepository sets the image's name in a copy of the chart: in its values, and in the table that documents them. In the tree the name is empty and
+// every user has to set it, because the tree does not know where the image will be pushed. A release does.
 func setRepository(chart, repository string) error {
-	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
-	if err != nil {
-		return err
-	}
-	var values struct {
-		Image struct {
-			Repository string `json:"repository"`
-		} `json:"image"`
-	}
-	if err := yaml.Unmarshal(data, &values); err != nil {
-		return err
-	}
-	for name, form := range map[string]string{"values.yaml": "  repository: %s\n", "README.md": "| `image.repository` | `\"%s\"` |"} {
+	for name, form := range map[string]string{"values.yaml": "  repository: %q\n", "README.md": "| `image.repository` | `%q` |"} {
 		path := filepath.Join(chart, name)
 		data, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		before := fmt.Sprintf(form, values.Image.Repository)
+		before := fmt.Sprintf(form, "")
 		if strings.Count(string(data), before) != 1 {
 			return fmt.Errorf("%q is not once in %s", before, path)
 		}

@@ -13,26 +13,42 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestSetRepository checks that the chart of a release for another registry pulls from there.
+// TestSetRepository checks that the chart of a release pulls from the registry of the release, and that the chart in the tree pulls from none.
 func TestSetRepository(t *testing.T) {
 	chart := filepath.Join(t.TempDir(), "chart")
 	if err := os.CopyFS(chart, os.DirFS(artifacts+"/chart")); err != nil {
 		t.Fatal(err)
 	}
-	if err := setRepository(chart, "registry.example.com/podmanager"); err != nil {
+	const repository = "registry.example.com/podmanager"
+	if before := repositoryValue(t, chart); before != "" {
+		t.Errorf("before a release the repository is %q, want none", before)
+	}
+	if err := setRepository(chart, repository); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{
-		"values.yaml": "  repository: registry.example.com/podmanager\n", "README.md": "| `image.repository` | `\"registry.example.com/podmanager\"` |",
-	} {
-		data, err := os.ReadFile(filepath.Join(chart, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s does not have %q", file, want)
-		}
+	if after := repositoryValue(t, chart); after != repository {
+		t.Errorf("the repository is %q, want %q", after, repository)
 	}
+	readme, err := os.ReadFile(filepath.Join(chart, "README.md"))
+	if err != nil || !strings.Contains(string(readme), "| `image.repository` | `\""+repository+"\"` |") {
+		t.Errorf("the table of the values does not have the repository (error %v)", err)
+	}
+	if err := setRepository(chart, repository); err == nil || !strings.Contains(err.Error(), "is not once in") {
+		t.Errorf("a repository that is set already is replaced: error %v", err)
+	}
+}
+
+func repositoryValue(t *testing.T, chart string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal(data, &values); err != nil {
+		t.Fatal(err)
+	}
+	return text(values, "image", "repository")
 }
 
 // TestSetDigest checks that a release adds one annotation to the chart, and changes nothing else.

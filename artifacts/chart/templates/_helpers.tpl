@@ -50,6 +50,20 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The same, with more labels of one object, which win over commonLabels. Takes a list of the root and these labels. */}}
+{{- define "podmanager.labelsWith" -}}
+{{- mergeOverwrite (include "podmanager.labels" (first .) | fromYaml) (last .) | toYaml }}
+{{- end -}}
+
+{{/* The labels of pods. The selector's win over all others: without them the Deployment would not find its pods. */}}
+{{- define "podmanager.podLabels" -}}
+{{- $values := (first .).Values }}
+{{- mergeOverwrite (dict) $values.commonLabels $values.podLabels (include "podmanager.selectorLabels" . | fromYaml) | toYaml }}
 {{- end -}}
 
 {{/* A release writes the digest of its image into the chart's annotations. It holds until a digest or a tag is given. */}}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +42,24 @@ seven:
 	}
 	if _, err := readValues([]byte("a:\n  b: 1\n")); err == nil || err.Error() != "a.b has no comment" {
 		t.Errorf("without a comment: got %v", err)
+	}
+}
+
+// Each comment begins with Enables, Sets, the controller's flag, or a noun, and not with a question or a condition.
+func TestComments(t *testing.T) {
+	t.Chdir("../../..")
+	values, err := readValues([]byte(read(t, valuesFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := regexp.MustCompile(`^(-[\w-]+: )?(?i:whether|if|when|where|which|what|who|whom|how|in|to)\b`)
+	for _, value := range values {
+		if question.MatchString(value.meaning) {
+			t.Errorf("%s: %q does not say what the value is or enables", value.path, value.meaning)
+		}
+		if isSwitch := value.fallback == "true" || value.fallback == "false"; isSwitch && !strings.HasPrefix(value.meaning, "Enables ") && !strings.HasPrefix(value.meaning, "-") {
+			t.Errorf("%s is true or false, and %q does not say what it enables", value.path, value.meaning)
+		}
 	}
 }
 
@@ -106,8 +125,11 @@ func TestSchema(t *testing.T) {
 }
 
 // ofKubernetes are mappings whose keys are defined by Kubernetes or the user.
-var ofKubernetes = []string{"affinity", "nodeSelector", "podAnnotations", "podLabels", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
+var ofKubernetes = []string{"affinity", "nodeSelector", "commonLabels", "podAnnotations", "podLabels", "podSecurityContext", "securityContext", "serviceAccount.annotations", "metrics.serviceMonitor.labels", "metrics.serviceMonitor.tlsConfig",
 	"metrics.prometheusRule.labels", "metrics.prometheusRule.annotations", "metrics.dashboard.labels", "metrics.dashboard.annotations"}
+
+// optional matches mappings of which values.yaml has only some keys, such as resources.limits.
+var optional = regexp.MustCompile(`\.resources\b|\.(liveness|readiness)Probe$`)
 
 // checkSchema checks the values below a path. If a schema only refers to another one, that is looked up in known, the top-level schemas.
 func checkSchema(t *testing.T, path string, values, schema, known map[string]any) {
@@ -120,8 +142,7 @@ func checkSchema(t *testing.T, path string, values, schema, known map[string]any
 		t.Errorf("%q may have unknown values", path)
 	}
 	for name := range properties {
-		// Users may omit resources.limits and similar fields, and so may values.yaml.
-		if _, ok := values[name]; !ok && !strings.Contains(path, ".resources") {
+		if _, ok := values[name]; !ok && !optional.MatchString(path) {
 			t.Errorf("the schema has %s.%s, which values.yaml has not", path, name)
 		}
 	}
