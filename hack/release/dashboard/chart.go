@@ -41,7 +41,7 @@ func drawChart(c *canvas, panel panelData, place box) {
 	drawAxes(c, drawing, panel)
 	// Draw the highest layer of a stack first, so that the lower ones cover it.
 	for i := len(layers) - 1; i >= 0; i-- {
-		colour := palette[i%len(palette)]
+		colour := panel.colour(i)
 		switch {
 		case custom.DrawStyle == "bars":
 			drawBars(c, drawing, layers[i], colour)
@@ -54,7 +54,7 @@ func drawChart(c *canvas, panel panelData, place box) {
 	for line, entries := range legend {
 		x, y := place.x, place.y+place.h-float64((len(legend)-1-line)*legendHeight)-3
 		for _, entry := range entries {
-			c.add(`<rect x="%s" y="%s" width="9" height="9" fill="%s"/>`, number(x), number(y-8), palette[entry.index%len(palette)])
+			c.add(`<rect x="%s" y="%s" width="9" height="9" fill="%s"/>`, number(x), number(y-8), panel.colour(entry.index))
 			c.text("", x+13, y, entry.name)
 			x += entry.width
 		}

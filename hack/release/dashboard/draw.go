@@ -17,8 +17,10 @@ const (
 // palette has enough contrast on white and on black. Texts follow the reader's color scheme.
 var palette = []string{"#2f81f7", "#3fb950", "#d29922", "#f85149", "#a371f7", "#1b9e9e", "#db61a2", "#8b949e"}
 
-// colours has the colors of the dashboard's thresholds.
-var colours = map[string]string{"green": "#3fb950", "orange": "#d29922", "red": "#f85149", "blue": "#2f81f7"}
+// colours has the colors that the dashboard names, in thresholds and for series that have a meaning.
+var colours = map[string]string{
+	"green": "#3fb950", "yellow": "#e3b341", "orange": "#d29922", "red": "#f85149", "dark-red": "#b62324", "blue": "#2f81f7", "light-blue": "#79c0ff", "purple": "#a371f7",
+}
 
 const pictureStyle = `<style>
 text { font: 11px sans-serif; fill: #24292f }

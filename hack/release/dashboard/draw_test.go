@@ -53,6 +53,35 @@ func TestLineIsBrokenWhereThereAreNoValues(t *testing.T) {
 	}
 }
 
+// Every color that the dashboard names is known here, and a series has the color of its meaning, not of its place.
+func TestColours(t *testing.T) {
+	t.Chdir("../../..")
+	dashboard, err := monitoring.ReadDashboard(monitoring.DashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.All() {
+		for _, override := range panel.FieldConfig.Overrides {
+			for _, property := range override.Properties {
+				if colours[property.Value.FixedColor] == "" {
+					t.Errorf("%s has the color %q, which is not known", panel.Title, property.Value.FixedColor)
+				}
+			}
+		}
+		for _, step := range panel.FieldConfig.Defaults.Thresholds.Steps {
+			if colours[step.Color] == "" {
+				t.Errorf("%s has the color %q, which is not known", panel.Title, step.Color)
+			}
+		}
+		if panel.Title == "Rollouts by result" {
+			data := panelData{Panel: panel, series: []series{{name: "halted"}, {name: "completed"}, {name: "another"}}}
+			if got := []string{data.colour(0), data.colour(1), data.colour(2)}; got[0] != colours["orange"] || got[1] != colours["green"] || got[2] != palette[2] {
+				t.Errorf("halted, completed and another are %v", got)
+			}
+		}
+	}
+}
+
 // The picture of the real dashboard is valid XML, has every panel, and has every value inside its panel.
 func TestDraw(t *testing.T) {
 	t.Chdir("../../..")

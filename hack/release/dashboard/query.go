@@ -24,6 +24,14 @@ type series struct {
 	values []float64
 }
 
+// colour returns the color of a series: the one that its meaning has on the dashboard, or the next of the palette.
+func (p panelData) colour(index int) string {
+	if colour, ok := colours[p.Color(p.series[index].name)]; ok {
+		return colour
+	}
+	return palette[index%len(palette)]
+}
+
 // last returns the newest value.
 func (s series) last() float64 { return s.values[len(s.values)-1] }
 

@@ -53,7 +53,7 @@ func TestMetricsExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, panel := range dashboard.Panels {
+	for _, panel := range dashboard.All() {
 		for _, target := range panel.Targets {
 			queries[panel.Title] = append(queries[panel.Title], target.Query(monitoring.Job, "10s"))
 		}
