@@ -6,9 +6,11 @@
 //
 //	main_test.go        building Helm, packaging the chart
 //	install_test.go     what tests share: Helm, kubectl, the controller of a Deployment
-//	values_test.go      value files: rendered, and tried on the API server; values that are refused
-//	lifecycle_test.go   install, upgrade, rollback, uninstall
+//	values_test.go      value files: rendered, and tried on the API server; flags
+//	pods_test.go        labels on all objects, settings of pods, alerts with links
+//	refusals_test.go    values that are refused
+//	lifecycle_test.go   install, upgrade, rollback, uninstall; taking over from kubectl
 //	webhook_test.go     webhooks in a separate Deployment
 //	namespaced_test.go  one namespace, for users without permissions in the cluster
-//	testdata            value files, and CRDs of other projects
+//	testdata            the image, value files, and CRDs of other projects
 package chart

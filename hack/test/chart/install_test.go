@@ -28,6 +28,10 @@ const (
 	// systemSpace is the namespace that the README recommends.
 	systemSpace    = "podmanager-system"
 	controllerName = "podmanager-controller"
+	// withImage sets the image, which has no default. Values that come after it win.
+	withImage = "--values=hack/test/chart/testdata/image.yaml"
+	// repository is the one of that file.
+	repository = "registry.example.com/podmanager"
 )
 
 // helm runs Helm, and fails the test if it fails.

@@ -5,6 +5,8 @@ package chart
 import (
 	"context"
 	"net/http"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +24,7 @@ func TestLifecycle(t *testing.T) {
 	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
 
 	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of an earlier run that was interrupted
-	notes := run("install", "podmanager", shared.previous, "--take-ownership", "--force-conflicts", "--wait")
+	notes := run("install", "podmanager", shared.previous, withImage, "--take-ownership", "--force-conflicts", "--wait")
 	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
 	}
@@ -34,7 +36,7 @@ func TestLifecycle(t *testing.T) {
 	apply(t, namespace, "web", "replicas: 3, image: nginx")
 	before := awaitReady(t, namespace, "web", 3)
 
-	run("upgrade", "podmanager", shared.chart, "--wait")
+	run("upgrade", "podmanager", shared.chart, withImage, "--wait")
 	installed(t, "v1.0.0", shortName)
 	stop(t, controller)
 	controller = runDeployed(t, systemSpace)
@@ -56,7 +58,7 @@ func TestLifecycle(t *testing.T) {
 	kubectl(t, "", "delete", "lease", controllerName, "--namespace", systemSpace)
 	untouched(t, namespace, before, "helm uninstall")
 
-	run("install", "podmanager", shared.chart, "--wait")
+	run("install", "podmanager", shared.chart, withImage, "--wait")
 	installed(t, "v1.0.0", shortName)
 	controller = runDeployed(t, systemSpace)
 	kubectl(t, "", "scale", "podmanagers/web", "--replicas", "3", "--namespace", namespace)
@@ -73,7 +75,7 @@ func TestUninstallWithCRD(t *testing.T) {
 		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
 	}
 	run("uninstall", "podmanager", "--ignore-not-found") // of an earlier run that was interrupted
-	run("install", "podmanager", shared.chart, "--take-ownership", "--force-conflicts")
+	run("install", "podmanager", shared.chart, withImage, "--take-ownership", "--force-conflicts")
 	t.Cleanup(func() { // for the other tests
 		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
 			t.Error(err)
@@ -84,13 +86,80 @@ func TestUninstallWithCRD(t *testing.T) {
 		out, err := shared.cluster.Kubectl(t.Context(), "delete", "crd/podmanagers.apps.mycompany.com", "--dry-run=server")
 		return out, err != nil && strings.Contains(out, "podmanager-crd-deletion")
 	})
-	run("upgrade", "podmanager", shared.chart, "--set", "crds.keep=false")
+	run("upgrade", "podmanager", shared.chart, withImage, "--set", "crds.keep=false")
 	run("uninstall", "podmanager")
 	gone(t)
 	harness.Await(t, "the CRD to be gone", func() (any, bool) {
 		out := kubectl(t, "", "get", "crd", "--output", "name")
 		return out, !strings.Contains(out, "podmanagers.apps.mycompany.com")
 	})
+}
+
+// A release that takes over the CRD of kubectl apply can be upgraded with the flags that its notes name.
+func TestTakeOver(t *testing.T) {
+	const flags = "--server-side=true --force-conflicts"
+	notes := takeOver(t, func() {})
+	if !strings.Contains(notes, "helm upgrade podmanager CHART --namespace "+systemSpace+" "+flags+"\n") {
+		t.Errorf("the notes do not name the flags %s:\n%s", flags, notes)
+	}
+	out, err := tryHelm(t, "upgrade", "podmanager", shared.previous, withImage, "--namespace", systemSpace)
+	if err == nil || !strings.Contains(out, `conflict with "kubectl-client-side-apply"`) {
+		t.Errorf("an upgrade of the CRD without flags: error %v\n%s\nIf it succeeds, the notes need not name any", err, out)
+	}
+	inSystem := []string{withImage, "--namespace", systemSpace, "--wait", "--timeout", "3m"}
+	helm(t, slices.Concat([]string{"upgrade", "podmanager", shared.previous}, strings.Fields(flags), inSystem)...)
+	installed(t, "v0.9.0", formerShortName)
+	helm(t, append([]string{"upgrade", "podmanager", shared.chart}, inSystem...)...) // Helm alone owns the fields that it has forced
+	installed(t, "v1.0.0", shortName)
+}
+
+// If the fields of the CRD were given to Helm before, as the README says, upgrades need no flags.
+func TestTakeOverGiven(t *testing.T) {
+	notes := takeOver(t, func() {
+		kubectl(t, "", "apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "artifacts/crd.yaml")
+	})
+	if strings.Contains(notes, "--force-conflicts") {
+		t.Errorf("the notes name flags that are not needed:\n%s", notes)
+	}
+	helm(t, "upgrade", "podmanager", shared.previous, withImage, "--namespace", systemSpace, "--wait", "--timeout", "3m")
+	installed(t, "v0.9.0", formerShortName)
+}
+
+// takeOver installs a release that takes over a CRD which kubectl has applied, until the test is over, and returns the release's notes. It calls
+// prepare before it installs the release.
+func takeOver(t *testing.T, prepare func()) string {
+	t.Helper()
+	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
+	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
+	helm(t, uninstall...) // of an earlier run that was interrupted
+	if err := applyCRD(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if err := applyCRD(ctx); err != nil { // for the other tests
+			t.Error(err)
+		}
+	})
+	prepare()
+	return helm(t, append([]string{"install", "podmanager", shared.chart, withImage, "--take-ownership"}, inSystem...)...)
+}
+
+// applyCRD replaces the CRD by one that kubectl alone has applied.
+func applyCRD(ctx context.Context) error {
+	const crd = "crd/podmanagers.apps.mycompany.com"
+	for _, arguments := range [][]string{
+		{"annotate", crd, "--overwrite", "apps.mycompany.com/allow-deletion=true"},
+		{"delete", crd, "--timeout", harness.Patience.String()},
+	} {
+		if _, err := shared.cluster.Kubectl(ctx, arguments...); err != nil {
+			return err
+		}
+	}
+	return shared.cluster.InstallCRD(ctx)
 }
 
 // installed checks the Deployment's image and replicas, and that the CRD came with the release.
@@ -100,7 +169,7 @@ func installed(t *testing.T, version, shortName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if image := deployment.Spec.Template.Spec.Containers[0].Image; image != "mycompany/podmanager:"+version {
+	if image := deployment.Spec.Template.Spec.Containers[0].Image; image != repository+":"+version {
 		t.Errorf("the Deployment has the image %s, want the version %s", image, version)
 	}
 	if ready := deployment.Status.ReadyReplicas; ready != 2 {

@@ -66,7 +66,7 @@ func newTenant(t *testing.T, namespace string) string {
 
 func installChart(t *testing.T, namespace, user string) {
 	t.Helper()
-	helm(t, "install", "podmanager", shared.chart, "--kube-as-user", user, "--namespace", namespace, "--wait", "--timeout", "3m",
+	helm(t, "install", "podmanager", shared.chart, withImage, "--kube-as-user", user, "--namespace", namespace, "--wait", "--timeout", "3m",
 		"--set", "namespaces={"+namespace+"},crds.enabled=false,priorityClassName=")
 }
 

@@ -39,8 +39,8 @@ func TestValues(t *testing.T) {
 		"everything": {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
 				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
-				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 16443", "metadata.name: monitoring"},
-			lacks: []string{"zone", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
+				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 7443\n", "metadata.name: monitoring"},
+			lacks: []string{"zone", "port: 6443", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
 		},
 		"namespaces": {
 			has:   []string{"-resize-and-drain=false", "-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
@@ -52,16 +52,24 @@ func TestValues(t *testing.T) {
 			lacks: []string{"ClusterRole", "-controller-shards\n  namespace: chart-team-a"},
 		},
 		"digest": {
-			has:   []string{`image: "mycompany/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition", `apps.mycompany.com/allow-deletion: "true"`},
+			has:   []string{`image: "registry.example.com/podmanager@sha256:0123456789abcdef`, "kind: CustomResourceDefinition", `apps.mycompany.com/allow-deletion: "true"`},
 			lacks: []string{"resource-policy", "podmanager:v"},
 		},
 		"monitoring": {has: []string{"kind: ServiceMonitor", "interval: 30s", "release: prometheus", "clusterIP: None", "scheme: https",
 			"path: /metrics/objects", "insecureSkipVerify: true", "bearerTokenFile:", "kind: PrometheusRule", "role: alerts", "alert: PodManagerStalled",
-			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`}},
+			"{{ $labels.podmanager }}", "name: podmanager-dashboard", `grafana_dashboard: "1"`, "grafana_folder: Operators", `"uid": "podmanager"`},
+			lacks: []string{"runbook_url", "Shards by replica"}},
 		"own-account": {has: []string{"serviceAccountName: of.somebody", "resource-policy: keep"}, lacks: []string{"kind: ServiceAccount", "Role", "allow-deletion: "}},
 		"names": {
 			has:   []string{"name: second-controller\n", "name: second-edit", "-leader-elect-resource-name=second-controller", "resourceNames: [second-controller]", "policyName: second-pod-rights\n", "-policy-name=second\n", "resourceNames: [second-pod-rights, second-revision-rights]", "name: 'podmanager-plain'", "name: second-text"},
 			lacks: []string{"name: podmanager-controller"},
+		},
+		"pods": {
+			has: []string{"- name: GOGC\n              value: \"50\"\n", "value: 300MiB", "mountPath: /tmp\n", "mountPath: /etc/podmanager/metrics\n", "sizeLimit: 10Mi", "secretName: metrics-tls",
+				"runAsUser: 1000650000\n", "fsGroup: 2000\n", "runAsNonRoot: true\n", "privileged: false\n", "drop:\n              - ALL\n", "type: RuntimeDefault\n",
+				"path: /livez\n              port: health\n            failureThreshold: 6\n            initialDelaySeconds: 60\n            periodSeconds: 10\n            terminationGracePeriodSeconds: 10\n            timeoutSeconds: 5\n",
+				"path: /readyz\n              port: health\n            periodSeconds: 2\n            successThreshold: 3\n            timeoutSeconds: 5\n"},
+			lacks: []string{"runAsGroup: 65532", "460MiB", "hostNetwork: true", "dnsPolicy: Cluster"},
 		},
 		"webhook": {
 			has: []string{"-webhook-bind-address=:9443", "-webhook-name=second\n", `"-webhook-cert-lifetime=720h"`, "failurePolicy: Fail", "timeoutSeconds: 10",
@@ -121,10 +129,11 @@ func kubectlQuietly(arguments ...string) {
 	_ = exec.Command("kubectl", arguments...).Run()
 }
 
-// render renders the chart with a value file, as a release with the usual name.
-func render(t *testing.T, values string) string {
+// render renders the chart with a value file and more arguments, as a release with the usual name.
+func render(t *testing.T, values string, more ...string) string {
 	t.Helper()
-	return helm(t, "template", "podmanager", shared.chart, "--namespace", systemSpace, "--values", filepath.Join(valuesFolder, values+".yaml"))
+	arguments := []string{"template", "podmanager", shared.chart, withImage, "--namespace", systemSpace, "--values", filepath.Join(valuesFolder, values+".yaml")}
+	return helm(t, append(arguments, more...)...)
 }
 
 // The chart has a value for every flag of the controller, except for those that a Deployment does not need, and the controller accepts them all.
@@ -184,91 +193,12 @@ func deploymentArguments(t *testing.T, rendered string) (all [][]string) {
 	return all
 }
 
-// Helm refuses typos and values that cannot work, and reports where they are.
-func TestRefusedValues(t *testing.T) {
-	for value, want := range map[string]string{
-		"replicacount=3":                          "'replicacount' not allowed",
-		"image.tagg=v1":                           "'tagg' not allowed",
-		"image.tag=a b":                           "/image/tag",
-		"image.digest=sha256:12":                  "/image/digest",
-		"image.pullPolicy=Sometimes":              "/image/pullPolicy",
-		"replicaCount=-1":                         "/replicaCount",
-		"replicaCount=2.5":                        "/replicaCount",
-		"flags.leaderElect=false":                 "/replicaCount", // two replicas without leader election
-		"shards=-1":                               "/shards",
-		"shards=257":                              "/shards",
-		"shards=many":                             "/shards",
-		"flags.leaderElect=false,shards=8":        "/shards",
-		"flags.workers=many":                      "/flags/workers",
-		"flags.resync=5":                          "/flags/resync",
-		"flags.loggingFormat=xml":                 "/flags/loggingFormat",
-		"namespaces={Team_A}":                     "/namespaces/0",
-		"namespaces={a,a}":                        "/namespaces",
-		"extraArgs={v=2}":                         "/extraArgs/0",
-		"resources.limits.memory=1 GB":            "/resources/limits/memory",
-		"resources.limit.memory=1Gi":              "'limit' not allowed",
-		"podDisruptionBudget.maxUnavailable=half": "/podDisruptionBudget/maxUnavailable",
-		"metrics.serviceMonitor.interval=often":   "/metrics/serviceMonitor/interval",
-		"metrics.prometheusRule.enable=true":      "'enable' not allowed",
-		"metrics.dashboard.labels.a=1":            "/metrics/dashboard/labels/a", // a label must be a string
-		"crds.kept=true":                          "'kept' not allowed",
-		"webhook.failurePolicy=Maybe":             "/webhook/failurePolicy",
-		"webhook.timeoutSeconds=31":               "/webhook/timeoutSeconds",
-		"webhook.certificateLifetime=soon":        "/webhook/certificateLifetime",
-		"webhook.certManager.issuer=a":            "'issuer' not allowed",
-		"webhook.enabled=true,namespaces={a}":     "webhook.enabled needs rights in the whole cluster",
-		"webhook.deployment.replicas=3":           "'replicas' not allowed",
-		"webhook.deployment.extraArgs={v=2}":      "/webhook/deployment/extraArgs/0",
-		"admissionPolicy=false":                   "/admissionPolicy",
-		"admissionPolicy.enable=false":            "'enable' not allowed",
-
-		"webhook.clientCA.secret=a,webhook.clientCA.configMap=b": "/webhook/clientCA",
-		"networkPolicy.webhookFrom[0]=everyone":                  "/networkPolicy/webhookFrom",
-		"webhook.deployment.resources.limits.memory=1 GB":        "/resources/limits/memory",
-
-		"webhook.enabled=true,webhook.deployment.enabled=true,webhook.deployment.serviceAccountName=podmanager-controller": "webhook.deployment.serviceAccountName is that of the controller",
-	} {
-		out, err := tryHelm(t, "template", "podmanager", shared.chart, "--set", value)
-		if err == nil || !strings.Contains(out, want) {
-			t.Errorf("--set %s: got %v\n%s\nwant a refusal that has %q", value, err, firstLines(out), want)
-		}
-	}
-}
-
-// If an earlier release has left a conversion webhook in the CRD, a release without webhooks is refused with a message on what to do first.
-func TestConversionLeftBehind(t *testing.T) {
-	const crd = "podmanagers.apps.mycompany.com"
-	patch := func(kind, change string) {
-		t.Helper()
-		kubectl(t, "", "patch", "crd", crd, "--type", kind, "-p", change)
-	}
-	kubectl(t, "", "apply", "--server-side", "--force-conflicts", "-f", "artifacts/crd.yaml")
-	try := func() (string, error) {
-		return tryHelm(t, "install", "podmanager", shared.chart, "--namespace", systemSpace, "--dry-run=server", "--take-ownership")
-	}
-	patch("merge", `{"spec": {"conversion": {"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://192.0.2.1/"}}}}}`)
-	remove := func() { patch("json", `[{"op": "remove", "path": "/spec/conversion"}]`) }
-	const want = `kubectl patch crd podmanagers.apps.mycompany.com --type json -p '[{"op": "remove", "path": "/spec/conversion"}]'`
-	out, err := try()
-	remove()
-	if err == nil || !strings.Contains(out, want) {
-		t.Errorf("got %v\n%s\nwant a refusal that says %s", err, firstLines(out), want)
-	}
-	if out, err := try(); err != nil {
-		t.Errorf("after that: %v\n%s", err, firstLines(out))
-	}
-}
-
-func firstLines(text string) string {
-	return strings.Join(strings.SplitN(text, "\n", 6)[:min(5, strings.Count(text, "\n"))], "\n")
-}
-
 // A parent chart uses this one as a dependency, with a condition and with global values.
 func TestSubchart(t *testing.T) {
 	parent := t.TempDir()
 	for file, content := range map[string]string{
 		"Chart.yaml":  "apiVersion: v2\nname: parent\nversion: 0.0.1\ndependencies: [{name: podmanager, version: 1.0.0, condition: podmanager.enabled}]\n",
-		"values.yaml": "global: {registry: example.com}\npodmanager: {enabled: true, replicaCount: 5}\n",
+		"values.yaml": "global: {registry: example.com}\npodmanager: {enabled: true, replicaCount: 5, image: {repository: registry.example.com/podmanager}}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(parent, file), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -66,7 +66,7 @@ func installApart(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	helm(t, append([]string{"install", "podmanager", shared.chart, "--take-ownership", "--force-conflicts",
+	helm(t, append([]string{"install", "podmanager", shared.chart, withImage, "--take-ownership", "--force-conflicts",
 		"--set", "webhook.enabled=true,webhook.deployment.enabled=true"}, inSystem...)...)
 }
 
