@@ -104,7 +104,7 @@ func TestNetworkPolicy(t *testing.T) {
 	if slices.Sort(in); !slices.Equal(in, slices.Sorted(slices.Values(ports))) {
 		t.Errorf("it lets in what is for %v, and the ports are %v", in, ports)
 	}
-	if slices.Sort(out); !slices.Equal(out, []string{"443", "53", "53", "6443"}) {
+	if slices.Sort(out); !slices.Equal(out, []string{"16443", "443", "53", "53", "6443", "8443"}) {
 		t.Errorf("it lets out what is for %v", out)
 	}
 }
