@@ -8,6 +8,7 @@ import (
 	"k8s.io/component-base/metrics"
 	"k8s.io/component-base/metrics/legacyregistry"
 
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
@@ -21,6 +22,9 @@ var (
 		"What PodManagers were synced for, by kind.")
 	PodFailures = counters("pod_request_failures_total", "operation",
 		"Requests to create or delete a pod that failed, by operation.")
+
+	Leaving = counters("pods_replaced_early_total", "cause",
+		"Pods created before another one is gone, by why that one leaves: drain, node loss or age.")
 
 	rollouts = counters("rollouts_total", "result",
 		"Rollouts by result, each counted once: completed, halted, rolled_back, deadline or superseded.")
@@ -109,7 +113,7 @@ func RegisterWebhooks() {
 // Register adds the controller's metrics to the registry.
 func Register() {
 	registerOnce.Do(func() {
-		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, StatusWrites,
+		legacyregistry.MustRegister(reconciles, reconcileSeconds, PodsCreated, PodReadySeconds, PodsDeleted, PodsUpdatedInPlace, PodFailures, Leaving, StatusWrites,
 			Triggers, StaleSkips, LiveReads, PodEvents, Panics, Rewinds, Namespaces, PolicyMissing,
 			rollouts, rolloutSeconds, ShardOwner, ShardTakeovers, ShardTakeoverSeconds, ShardHandoverSeconds)
 		// A counter that first appears at 1 shows no increase.
@@ -122,6 +126,9 @@ func Register() {
 		}
 		for _, operation := range []string{OperationCreate, OperationDelete} {
 			PodFailures.WithLabelValues(operation)
+		}
+		for _, cause := range []leaving.Cause{leaving.Drained, leaving.Lost, leaving.TooOld} {
+			Leaving.WithLabelValues(string(cause))
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 	}
 	for name, want := range map[string]int{
 		"podmanager_panics_total": 1, "podmanager_rewinds_total": 1, "podmanager_pods_created_total": 1, "podmanager_pods_deleted_total": 1,
-		"podmanager_reconcile_total": 5, "podmanager_rollouts_total": 5, "podmanager_rollout_duration_seconds": 5, "podmanager_pod_request_failures_total": 2,
+		"podmanager_reconcile_total": 5, "podmanager_rollouts_total": 5, "podmanager_rollout_duration_seconds": 5, "podmanager_pod_request_failures_total": 2, "podmanager_pods_replaced_early_total": 3,
 	} {
 		if series[name] != want {
 			t.Errorf("%s has %d series, want %d", name, series[name], want)

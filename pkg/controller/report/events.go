@@ -13,6 +13,7 @@ import (
 	klog "k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -40,6 +41,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	}
 	r.reportDisruptions(decided.Create, done)
 	event(v1.EventCreated, "Create", done.Created, "Created", "")
+	r.reportLeaving(decided.Create, done)
 	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
 	for why, pods := range r.Capabilities.GroupByDrainReason(done.Manager, done.Updated[inplace.StepUpdate]) {
 		if why != "" {
@@ -72,6 +74,19 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.
 	}
 	r.recorder.warn(done.Manager, replaced[0], v1.EventDisrupted, "Create",
 		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DescribeDisruption(replaced[0]), more))
+}
+
+// reportLeaving reports pods whose replacements were created before they are gone.
+func (r *Reporter) reportLeaving(creations []plan.Creation, done *reconcile.Outcome) {
+	for _, creation := range creations {
+		name := podstate.PodName(done.Manager.Name, creation.Index)
+		if creation.Before == nil || !slices.ContainsFunc(done.Created, func(pod *corev1.Pod) bool { return pod.Name == name }) {
+			continue
+		}
+		metrics.Leaving.WithLabelValues(string(creation.Before.Cause)).Inc()
+		r.recorder.record(done.Manager, creation.Before.Pod, corev1.EventTypeNormal, v1.EventLeaving, "Create",
+			fmt.Sprintf("Created pod %s before pod %s leaves: %s", name, creation.Before.Name, creation.Before.Why))
+	}
 }
 
 // reportForeign warns, once for each name, that a foreign pod uses it.

@@ -65,6 +65,9 @@ func (n *Nodes) Need() {
 
 // Run watches the nodes from the first Need on, until ctx is done.
 func (n *Nodes) Run(ctx context.Context) {
+	if n == nil {
+		return
+	}
 	select {
 	case <-ctx.Done():
 		return

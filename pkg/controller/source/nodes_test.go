@@ -1,0 +1,179 @@
+package source
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	kubetesting "k8s.io/client-go/testing"
+)
+
+// nodeNamed returns a node in a zone whose condition Ready has this status since an hour ago.
+func nodeNamed(name, zone string, ready corev1.ConditionStatus, change ...func(*corev1.Node)) *corev1.Node {
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}
+	for _, c := range change {
+		c(n)
+	}
+	return n
+}
+
+// known returns Nodes that know these nodes.
+func known(nodes ...*corev1.Node) *Nodes {
+	n := NewNodes(nil)
+	for _, node := range nodes {
+		n.set(node)
+	}
+	return n
+}
+
+func TestDraining(t *testing.T) {
+	tests := map[string]func(*corev1.Node){
+		"is cordoned":                            func(n *corev1.Node) { n.Spec.Unschedulable = true },
+		"is being replaced by Karpenter":         func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "karpenter.sh/disrupted"}} },
+		"is being removed by Cluster Autoscaler": func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler"}} },
+		"has the condition DrainInProgress": func(n *corev1.Node) {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "DrainInProgress", Status: corev1.ConditionTrue})
+		},
+		"has the condition MaintenancePlanned": func(n *corev1.Node) {
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "MaintenancePlanned", Status: corev1.ConditionTrue})
+		},
+		"": func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "team", Effect: corev1.TaintEffectNoSchedule}}
+			n.Status.Conditions = append(n.Status.Conditions, corev1.NodeCondition{Type: "DrainInProgress", Status: corev1.ConditionFalse})
+		},
+	}
+	for want, change := range tests {
+		full := nodeNamed("a", "", corev1.ConditionTrue, change)
+		trimmed, _ := trimNode(full)
+		if got := known(trimmed.(*corev1.Node)).Of("a").Draining; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A lost node counts from when this process first saw that it is lost, and not while too many others are not ready.
+func TestLostNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost, ready := corev1.ConditionUnknown, corev1.ConditionTrue
+		tests := map[string]struct {
+			nodes []*corev1.Node
+			want  bool
+		}{
+			"one of three":                 {[]*corev1.Node{nodeNamed("a", "", lost), nodeNamed("b", "", ready), nodeNamed("c", "", ready)}, true},
+			"half of them":                 {[]*corev1.Node{nodeNamed("a", "", lost), nodeNamed("b", "", ready)}, true},
+			"two of three":                 {[]*corev1.Node{nodeNamed("a", "", lost), nodeNamed("b", "", corev1.ConditionFalse), nodeNamed("c", "", ready)}, false},
+			"the only node":                {[]*corev1.Node{nodeNamed("a", "", lost)}, false},
+			"not ready, but not lost":      {[]*corev1.Node{nodeNamed("a", "", corev1.ConditionFalse), nodeNamed("b", "", ready)}, false},
+			"two of three in the zone":     {[]*corev1.Node{nodeNamed("a", "x", lost), nodeNamed("b", "x", lost), nodeNamed("c", "x", ready), nodeNamed("d", "y", ready), nodeNamed("e", "y", ready)}, false},
+			"all of two in the zone":       {[]*corev1.Node{nodeNamed("a", "x", lost), nodeNamed("b", "x", lost), nodeNamed("d", "y", ready), nodeNamed("e", "y", ready)}, true},
+			"in a zone beside one so lost": {[]*corev1.Node{nodeNamed("a", "x", lost), nodeNamed("b", "x", ready), nodeNamed("d", "y", lost), nodeNamed("e", "y", lost), nodeNamed("f", "y", ready), nodeNamed("g", "x", ready), nodeNamed("h", "x", ready)}, true},
+		}
+		for name, test := range tests {
+			since := known(test.nodes...).Of("a").LostSince
+			if !since.IsZero() != test.want || test.want && !since.Equal(time.Now()) {
+				t.Errorf("%s: lost since %v, want %v", name, since, test.want)
+			}
+		}
+		n := known(nodeNamed("a", "", lost), nodeNamed("b", "", ready))
+		first := time.Now()
+		time.Sleep(time.Minute)
+		n.set(nodeNamed("a", "", lost))
+		if since := n.Of("a").LostSince; !since.Equal(first) {
+			t.Errorf("another event has moved it to %v", since)
+		}
+		n.set(nodeNamed("a", "", ready))
+		if !n.Of("a").LostSince.IsZero() {
+			t.Error("lost although it is back")
+		}
+	})
+}
+
+// Listeners hear of what matters to their pods, and of nothing else.
+func TestNodesNotify(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := NewNodes(nil)
+		var heard []string
+		ctx, cancel := context.WithCancel(t.Context())
+		go n.Listen(ctx, func(names []string) { slices.Sort(names); heard = append(heard, names...) })
+		synctest.Wait()
+		cordon := func(node *corev1.Node) { node.Spec.Unschedulable = true }
+		expect := func(what string, want ...string) {
+			t.Helper()
+			if !slices.Equal(heard, want) {
+				t.Errorf("%s: heard of %v, want %v", what, heard, want)
+			}
+			heard = nil
+		}
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			n.set(nodeNamed(name, "", corev1.ConditionTrue))
+		}
+		expect("nodes that are ready")
+		n.set(nodeNamed("a", "", corev1.ConditionTrue, cordon))
+		expect("a is cordoned", "a")
+		n.set(nodeNamed("a", "", corev1.ConditionTrue, cordon))
+		expect("nothing new")
+		n.set(nodeNamed("b", "", corev1.ConditionUnknown))
+		n.set(nodeNamed("c", "", corev1.ConditionUnknown))
+		expect("b and c are lost", "b", "c")
+		n.set(nodeNamed("d", "", corev1.ConditionFalse))
+		expect("three of five are not ready", "b", "c")
+		n.replace("d", nil)
+		expect("two of four", "b", "c")
+		cancel()
+		synctest.Wait()
+		n.set(nodeNamed("a", "", corev1.ConditionTrue))
+		expect("after the end")
+	})
+}
+
+// Nodes are listed only when a PodManager needs them. A refusal is known until the API server grants it.
+func TestNodesOnDemand(t *testing.T) {
+	kube := kubefake.NewClientset(nodeNamed("a", "", corev1.ConditionTrue, func(n *corev1.Node) { n.Spec.Unschedulable = true }))
+	refuse := make(chan bool, 1)
+	refuse <- true
+	kube.PrependReactor("list", "nodes", func(kubetesting.Action) (bool, runtime.Object, error) {
+		if <-refuse {
+			refuse <- false
+			return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
+		}
+		refuse <- false
+		return false, nil, nil
+	})
+	n := NewNodes(kube)
+	forbidden := make(chan bool, 10)
+	go n.Listen(t.Context(), func([]string) { forbidden <- n.Forbidden() })
+	go n.Run(t.Context())
+	if len(kube.Actions()) > 0 || n.Forbidden() {
+		t.Errorf("before it is needed: %v", kube.Actions())
+	}
+	n.Need()
+	n.Need()
+	for _, want := range []bool{true, false} {
+		select {
+		case got := <-forbidden:
+			if got != want {
+				t.Errorf("forbidden is %v, want %v", got, want)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("nothing heard; want forbidden %v", want)
+		}
+	}
+	for n.Of("a").Draining == "" {
+		select {
+		case <-forbidden:
+		case <-time.After(30 * time.Second):
+			t.Fatal("the node is not known to be drained")
+		}
+	}
+	if (*Nodes)(nil).Need(); !(*Nodes)(nil).Forbidden() {
+		t.Error("without nodes, they are forbidden")
+	}
+}
