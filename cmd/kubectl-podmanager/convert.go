@@ -15,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/convert"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // convertOptions are the flags of convert.
@@ -33,7 +34,7 @@ func (p *plugin) convert() *cobra.Command {
 no counterpart. Nothing is written to the cluster.
 
 With --adopt it prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
-		Example: "  " + p.command + " convert -f deployment.yaml > web.yaml\n  " + p.command + " convert deployment/web --adopt > handover.sh",
+		Example: "  " + text.Command + " convert -f deployment.yaml > web.yaml\n  " + text.Command + " convert deployment/web --adopt > handover.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return err

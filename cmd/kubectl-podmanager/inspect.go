@@ -33,7 +33,7 @@ func (p *plugin) why() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer := why.Find(s, p.command)
+			answer := why.Find(s)
 			c.AddEvidence(cmd.Context(), s, &answer)
 			return p.show(format, answer, answer.Lines, cluster.FullName(s.Manager.Name))
 		},

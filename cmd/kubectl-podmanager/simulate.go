@@ -53,8 +53,8 @@ func (p *plugin) simulate() *cobra.Command {
 		Use:   "simulate [NAME] [-f FILE]",
 		Short: "Play a rollout before it happens: how long, how many available, how it ends",
 		Long:  simulateLong,
-		Example: "  " + p.command + " simulate -f new.yaml\n  " + p.command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
-			p.command + " simulate web --image app=nginx:1.30 --fail web-2",
+		Example: "  " + text.Command + " simulate -f new.yaml\n  " + text.Command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
+			text.Command + " simulate web --image app=nginx:1.30 --fail web-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = everyNth(o.neverReady, everyNth(o.fail, args))
 			o.hasNamespace = cmd.Flags().Changed("namespace")

@@ -1,4 +1,4 @@
-// Package plugin is the root of the packages behind kubectl podmanager. They turn objects into text and patches:
+// Package plugin is the root of the packages behind kubectl pm. They turn objects into text and patches:
 //
 //	text       tables, colours and the terminal
 //	output     json, yaml, name and jsonpath

@@ -65,7 +65,7 @@ func TestAdvise(t *testing.T) {
 		"no server":         {&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, "https://server cannot be reached: connection refused"},
 		"anything else":     {errors.New("boom"), "boom"},
 	}
-	c := &Cluster{Server: "https://server", Command: "kubectl pm"}
+	c := &Cluster{Server: "https://server"}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := c.Advise(test.err, "ns"); !strings.Contains(got.Error(), test.want) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Advise adds advice to an error from the API server.
@@ -17,13 +19,13 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
-		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, c.Command)
+		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, text.Command)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, c.Command)
+		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, text.Command)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, c.Command)
+		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, text.Command)
 	case isChanged(err):
 		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):

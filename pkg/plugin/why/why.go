@@ -36,8 +36,8 @@ type Answer struct {
 	Previous bool `json:"-"`
 }
 
-// Find finds the cause. command is how the user invokes the plugin, such as "kubectl podmanager".
-func Find(s snapshot.Snapshot, command string) Answer {
+// Find finds the cause.
+func Find(s snapshot.Snapshot) Answer {
 	manager := s.Manager
 	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
 	found := worst(s)
@@ -56,7 +56,7 @@ func Find(s snapshot.Snapshot, command string) Answer {
 		answer.Next = append(answer.Next, strings.TrimSpace(command))
 	}
 	for i := range answer.Next {
-		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", command) + namespaceFlag(answer.Next[i], manager)
+		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", text.Command) + namespaceFlag(answer.Next[i], manager)
 	}
 	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReplicaFailure, v1.ConditionMisconfigured} {
 		if condition := s.Condition(kind); condition.Message != "" && !strings.Contains(answer.Cause, condition.Message) {

@@ -77,14 +77,14 @@ func TestFind(t *testing.T) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
 			}}
-			if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.Join(got.Next, "|") != refusal.next {
+			if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.Join(got.Next, "|") != refusal.next {
 				t.Errorf("next is %q, want %q", got.Next, refusal.next)
 			}
 		})
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Find(test.snapshot, "kubectl pm")
+			got := Find(test.snapshot)
 			if !strings.HasPrefix(got.Cause, test.cause) || !strings.HasPrefix(strings.Join(got.Evidence, "|"), test.evidence) ||
 				strings.Join(got.Next, "|") != test.next {
 				t.Errorf("got %+v", got)
@@ -107,13 +107,13 @@ func TestEveryReasonIsKnown(t *testing.T) {
 	} {
 		m := Manager(3)
 		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: reason, Message: "x"}}}
-		if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.HasPrefix(got.Cause, "It is not ready") {
+		if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.HasPrefix(got.Cause, "It is not ready") {
 			t.Errorf("%s: %s", reason, got.Cause)
 		}
 	}
 	m := Manager(3)
 	m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: "Novel", Message: "x"}}}
-	if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); got.Cause != "It is not ready: Novel: x." {
+	if got := Find(snapshot.New(m, nil, nil, nil, Now)); got.Cause != "It is not ready: Novel: x." {
 		t.Errorf("a reason of a later controller: %s", got.Cause)
 	}
 }
@@ -124,7 +124,7 @@ func TestEvidence(t *testing.T) {
 			LastTimestamp: metav1.NewTime(Now.Add(-ago))}
 	}
 	s := of(Crashing)
-	answer := Find(s, "kubectl pm")
+	answer := Find(s)
 	answer.AddExit(s.Pods, s.Now)
 	answer.AddEvent([]corev1.Event{
 		event(corev1.EventTypeWarning, "web", "RolloutHalted", time.Second),
@@ -151,7 +151,7 @@ func TestEvidence(t *testing.T) {
 // A user who may not read pods is told so, and gets the controller's message.
 func TestFindWithoutPods(t *testing.T) {
 	s := of(Crashing)
-	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now), "kubectl pm")
+	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now))
 	if !strings.Contains(got.Cause, "exit code 3") || strings.Join(got.Evidence, "") != "you may not read pods in namespace ns, so more is not known" {
 		t.Errorf("got %+v", got)
 	}
