@@ -2,6 +2,7 @@
 //
 //	text       tables, colours and the terminal
 //	output     json, yaml, name and jsonpath
+//	rights     the role that gives a missing permission
 //	snapshot   a PodManager with its pods and revisions at one point in time
 //	follow     how far a rollout has progressed, in one line, and the exit code
 //	tree       the output of get

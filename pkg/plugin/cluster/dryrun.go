@@ -13,6 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/manifest"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 )
 
 // TryApply returns a PodManager as it would be after kubectl apply: the API server validates and defaults it, but does not persist it. live is
@@ -46,7 +47,7 @@ func (c *Cluster) mayPatch(ctx context.Context, live *v1.PodManager, namespace s
 		verbs = append(verbs, "create")
 	}
 	for _, verb := range verbs {
-		right := check.Right{Verb: verb, Group: v1.GroupName, Resource: "podmanagers"}
+		right := check.Right{Right: rights.Right{Verb: verb, Group: v1.GroupName, Resource: "podmanagers"}}
 		if c.review(ctx, &right, namespace); right.Err == nil && !right.Allowed {
 			return false
 		}

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -25,7 +26,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, text.Command)
+		return forbidden(err)
 	case isChanged(err):
 		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):
@@ -33,6 +34,15 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	default:
 		return err
 	}
+}
+
+// forbidden adds to a refusal which role would help, and how an administrator gives it to the user.
+func forbidden(err error) error {
+	said := strings.TrimSpace(err.Error())
+	if advice := rights.Refused(said); advice != "" {
+		said += "; " + advice
+	}
+	return fmt.Errorf("%s (%s check tells more)", said, text.Command)
 }
 
 // isChanged reports whether a patch was refused because the object has changed since it was read. The API server has no separate reason for that.
