@@ -196,7 +196,7 @@ web AllReplicasAvailable 1/1 AGE
 	}
 }
 
-// A user who may write PodManagers but not create pods gets an error from verbs that change the pod. Other verbs work.
+// A user who may write PodManagers but not create pods gets an error from verbs that change the pod, and a simulation of them. Other verbs work.
 func TestUserWithoutPods(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
@@ -211,6 +211,12 @@ func TestUserWithoutPods(t *testing.T) {
 	for _, arguments := range []string{"set image web app=app:2", "restart web"} {
 		if got := s.try(strings.Fields(arguments)...); got.code != 1 || !strings.Contains(got.err, want) {
 			t.Errorf("kubectl pm %s: %v\nwant: %s", arguments, got, want)
+		}
+	}
+	for _, input := range []struct{ file, arguments string }{{manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate -f -"}, {"", "simulate web --image app=app:2"}} {
+		got := s.tryWith(input.file, strings.Fields(input.arguments)...)
+		if got.code != 0 || !strings.Contains(got.out, "completed; 1 of 1 pod available") || !strings.Contains(got.err, "the role edit has it: kubectl create rolebinding writer-edit") {
+			t.Errorf("kubectl pm %s: %v", input.arguments, got)
 		}
 	}
 	for _, arguments := range []string{"pause web", "resume web", "scale web --replicas 2"} {

@@ -42,8 +42,18 @@ func forbidden(err error) error {
 	if advice := rights.Refused(said); advice != "" {
 		said += "; " + advice
 	}
-	return fmt.Errorf("%s (%s check tells more)", said, text.Command)
+	return advised{fmt.Sprintf("%s (%s check tells more)", said, text.Command), err}
 }
+
+// advised is an error of the API server with advice.
+type advised struct {
+	said string
+	err  error
+}
+
+func (a advised) Error() string { return a.said }
+
+func (a advised) Unwrap() error { return a.err }
 
 // isChanged reports whether a patch was refused because the object has changed since it was read. The API server has no separate reason for that.
 func isChanged(err error) bool {
