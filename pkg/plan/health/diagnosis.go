@@ -12,6 +12,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // The severity of a finding: a pod that cannot start matters more than a pod that is starting.
@@ -78,7 +79,7 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return symptom{unscheduled, podstate.OneLine(scheduled.Reason, scheduled.Message)}
 	}
-	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+	if isUnaccepted(pod) && untilAccepted(pod, now) == 0 {
 		// The template may name a node that does not exist.
 		return symptom{unscheduled, fmt.Sprintf("node %s has not accepted the pod; if that lasts, check that the node exists and is ready", pod.Spec.NodeName)}
 	}
@@ -96,10 +97,38 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
 		return symptom{starting, podstate.OneLine(ready.Reason, ready.Message)}
 	}
-	if isCutOff(pod) {
+	if isCutOff(pod) && now.Sub(pod.CreationTimestamp.Time) >= nodeDelay {
 		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are; look whether node %s is", pod.Spec.NodeName)}
 	}
 	return symptom{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// nodeDelay is how long after a pod was created, or scheduled, its node may be silent until a message asks about the node. It is longer than a busy
+// kubelet takes to accept a pod, so that an ordinary rollout raises no question about its nodes.
+const nodeDelay = 30 * time.Second
+
+// isUnaccepted reports whether a pod is bound to a node whose kubelet has not accepted it yet.
+func isUnaccepted(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil
+}
+
+// untilAccepted returns how long the node of an unaccepted pod may still take.
+func untilAccepted(pod *corev1.Pod, now time.Time) time.Duration {
+	since := pod.CreationTimestamp.Time
+	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.LastTransitionTime.After(since) {
+		since = scheduled.LastTransitionTime.Time // it may have waited for a node
+	}
+	return max(0, since.Add(nodeDelay).Sub(now))
+}
+
+// UntilNodeIsNamed returns the time until Diagnose, without an event, asks about a node that has not accepted a pod; zero means never.
+func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration) {
+	for _, pod := range active {
+		if isUnaccepted(pod) {
+			first = requeue.Sooner(first, untilAccepted(pod, now))
+		}
+	}
+	return first
 }
 
 // isCutOff reports whether the node controller has marked the pod as not ready because its kubelet has not reported for some time. The rest of the

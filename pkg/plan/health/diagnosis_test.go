@@ -3,6 +3,7 @@ package health_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 
 	. "github.com/mycompany/podmanager/pkg/plan/health"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 func TestDiagnose(t *testing.T) {
@@ -34,6 +36,11 @@ func TestDiagnose(t *testing.T) {
 		"admitted by the kubelet": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
 		"a node that does not exist": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
 			want: "web-0: node gone has not accepted the pod; if that lasts, check that the node exists and is ready"},
+		"a node that has a moment left": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), CreatedAgo(time.Second))}, want: "web-0: pending"},
+		"bound a moment ago, after a long wait": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(Now.Add(-time.Second))}}
+		})}, want: "web-0: pending"},
+		"a new pod without a word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"), CreatedAgo(time.Second))}, want: "web-0: running"},
 		"being created": {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
 		"probes fail":   {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"the startup probe fails": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), func(p *corev1.Pod) {
@@ -55,6 +62,43 @@ func TestDiagnose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := Diagnose(test.pods, Now).String(); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+			var trimmed []*corev1.Pod // as the controller has them
+			for _, pod := range test.pods {
+				trimmed = append(trimmed, pod.DeepCopy())
+				podstate.Trim(trimmed[len(trimmed)-1])
+			}
+			if got := Diagnose(trimmed, Now).String(); got != test.want {
+				t.Errorf("of trimmed pods\ngot  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// In the first moments of a rollout no message asks about a node. If a node stays silent, the time of the question is known beforehand.
+func TestUntilNodeIsNamed(t *testing.T) {
+	accepted := func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} }
+	pending := Phase(corev1.PodPending)
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want time.Duration
+	}{
+		"all run":      {Pods3(), 0},
+		"just created": {[]*corev1.Pod{Pod(0), Pod(1, pending, CreatedAgo(time.Second))}, 29 * time.Second},
+		"the first":    {[]*corev1.Pod{Pod(0, pending, CreatedAgo(time.Second)), Pod(1, pending, CreatedAgo(10*time.Second))}, 20 * time.Second},
+		"long ago":     {[]*corev1.Pod{Pod(0, pending)}, 0},
+		"accepted":     {[]*corev1.Pod{Pod(0, pending, CreatedAgo(time.Second), accepted)}, 0},
+		"without one":  {[]*corev1.Pod{Pod(0, pending, CreatedAgo(time.Second), OnNode(""))}, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := UntilNodeIsNamed(test.pods, Now)
+			if got != test.want {
+				t.Fatalf("got %v, want %v", got, test.want)
+			}
+			isNamed := func(now time.Time) bool { return strings.Contains(Diagnose(test.pods, now).Text, "has not accepted") }
+			if got > 0 && (isNamed(Now.Add(got-time.Millisecond)) || !isNamed(Now.Add(got))) {
+				t.Errorf("the node is named at another time than %v", got)
 			}
 		})
 	}
