@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -86,13 +87,8 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	if podstate.IsDrained(pod) {
 		return symptom{starting, outOfServices}
 	}
-	for i := range statuses {
-		switch status := &statuses[i]; {
-		case status.State.Running != nil && status.Started != nil && !*status.Started:
-			return symptom{starting, fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)}
-		case status.State.Running != nil && !status.Ready:
-			return symptom{starting, fmt.Sprintf("container %s: not ready", status.Name)}
-		}
+	if text := cmp.Or(examineProbes(statuses), examineGates(pod)); text != "" {
+		return symptom{starting, text}
 	}
 	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
 		return symptom{starting, podstate.OneLine(ready.Reason, ready.Message)}
@@ -101,6 +97,41 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are; look whether node %s is", pod.Spec.NodeName)}
 	}
 	return symptom{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// examineProbes describes the first running container whose probes have not succeeded. It returns empty if there is none.
+func examineProbes(statuses []corev1.ContainerStatus) string {
+	for i := range statuses {
+		switch status := &statuses[i]; {
+		case status.State.Running != nil && status.Started != nil && !*status.Started:
+			return fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)
+		case status.State.Running != nil && !status.Ready:
+			return fmt.Sprintf("container %s: not ready", status.Name)
+		}
+	}
+	return ""
+}
+
+// gatesNotReady is the reason with which a kubelet reports that only readiness gates keep a pod from being ready.
+const gatesNotReady = "ReadinessGatesNotReady"
+
+// examineGates describes what a pod waits for if its containers are ready, and its readiness gates are not. Our own gate is no trouble: the
+// controller opens it in a moment, or has done so, and the kubelet follows. It returns empty if gates are not the reason.
+func examineGates(pod *corev1.Pod) string {
+	if ready := podstate.Condition(pod, corev1.PodReady); ready == nil || ready.Reason != gatesNotReady {
+		return ""
+	}
+	for _, gate := range pod.Spec.ReadinessGates {
+		condition := podstate.Condition(pod, gate.ConditionType)
+		switch {
+		case gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue:
+		case condition == nil:
+			return fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+		default:
+			return podstate.OneLine(fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType), podstate.OneLine(condition.Reason, condition.Message))
+		}
+	}
+	return "its containers are ready, and it is about to join its Services"
 }
 
 // nodeDelay is how long after a pod was created, or scheduled, its node may be silent until a message asks about the node. It is longer than a busy

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/health"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -26,14 +27,35 @@ func TestDiagnose(t *testing.T) {
 		p.Status.ContainerStatuses[0].Ready = true
 	}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	// gates gives a pod readiness gates with these conditions, of which the kubelet says that they keep it from being ready.
+	gates := func(conditions ...corev1.PodCondition) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: "the gate is not open"}}
+			for _, condition := range conditions {
+				p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: condition.Type})
+				if condition.Status != "" {
+					p.Status.Conditions = append(p.Status.Conditions, condition)
+				}
+			}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", Ready: true, State: running}}
+		}
+	}
+	closed, opened := corev1.PodCondition{Type: v1.InPlaceReady, Status: corev1.ConditionFalse}, corev1.PodCondition{Type: v1.InPlaceReady, Status: corev1.ConditionTrue}
+	missing := corev1.PodCondition{Type: v1.InPlaceReady}
+	registered := corev1.PodCondition{Type: "example.com/registered", Status: corev1.ConditionFalse, Reason: "Pending", Message: "no address yet"}
 	tests := map[string]struct {
 		pods []*corev1.Pod
 		want string
 	}{
-		"all are in service":      {pods: Pods3(), want: ""},
-		"a new pod":               {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
-		"pending":                 {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
-		"admitted by the kubelet": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
+		"our drain":                 {pods: []*corev1.Pod{Pod(0, gates(closed))}, want: "web-0: out of its Services for an update in place"},
+		"our drain is over":         {pods: []*corev1.Pod{Pod(0, gates(opened))}, want: "web-0: its containers are ready, and it is about to join its Services"},
+		"our gate is not there yet": {pods: []*corev1.Pod{Pod(0, gates(missing))}, want: "web-0: its containers are ready, and it is about to join its Services"},
+		"another gate":              {pods: []*corev1.Pod{Pod(0, gates(opened, registered))}, want: "web-0: its readiness gate example.com/registered is not open: Pending: no address yet"},
+		"another gate, not set yet": {pods: []*corev1.Pod{Pod(0, gates(missing, corev1.PodCondition{Type: "example.com/registered"}))}, want: "web-0: its readiness gate example.com/registered is not open"},
+		"all are in service":        {pods: Pods3(), want: ""},
+		"a new pod":                 {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
+		"pending":                   {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
+		"admitted by the kubelet":   {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} })}, want: "web-0: pending"},
 		"a node that does not exist": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode("gone"))},
 			want: "web-0: node gone has not accepted the pod; if that lasts, check that the node exists and is ready"},
 		"a node that has a moment left": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), CreatedAgo(time.Second))}, want: "web-0: pending"},
