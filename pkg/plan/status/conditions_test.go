@@ -184,6 +184,11 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
 		},
+		"halted with all pods updated": {
+			observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, Crashing)),
+			ready:    "False/RolloutHalted", message: "all of 3 pods updated to NEW, and too many fail: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
+		},
 		"halted, and not recovered in time": {
 			observed: RollingOut(Next(3, one, failingFor(time.Minute)), bad...),
 			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
