@@ -40,6 +40,27 @@ func TestFailedCreate(t *testing.T) {
 	}
 }
 
+func TestQuota(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	const words = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"a quota":            {apierrors.NewForbidden(pods, "web-3", errors.New(words)), "small"},
+		"another refusal":    {apierrors.NewForbidden(pods, "web-3", errors.New("violates PodSecurity")), ""},
+		"a transient error":  {apierrors.NewInternalError(errors.New(words)), ""},
+		"without the amount": {apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small")), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Failed(v1.ReasonFailedCreate, fmt.Errorf("creating pod web-3: %w", test.err)).Quota(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestNamespaceIsGoing(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
 	if NamespaceIsTerminating(forbidden) {

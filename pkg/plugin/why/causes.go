@@ -106,6 +106,8 @@ func rollingOut(s snapshot.Snapshot, a Answer) []string {
 // refused suggests commands that show what the API server refuses the pod for: a quota, the ServiceAccount, or else the template.
 func refused(s snapshot.Snapshot, a Answer) []string {
 	switch account := history.Template(&s.Manager.Spec).Spec.ServiceAccountName; {
+	case strings.Contains(a.Cause, "maxSurge: 0"):
+		return []string{"kubectl describe quota", fmt.Sprintf(`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}'`, s.Manager.Name)}
 	case strings.Contains(a.Cause, "quota"):
 		return []string{"kubectl describe quota"}
 	case strings.Contains(a.Cause, "service account") && account != "":
