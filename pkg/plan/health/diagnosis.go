@@ -207,6 +207,24 @@ func DescribeStuckResize(active []*corev1.Pod, now time.Time) Finding {
 	return Finding{}
 }
 
+// DescribeOverdue describes the first terminating pod that should be gone. The result is empty if there is none.
+func DescribeOverdue(terminating []*corev1.Pod, now time.Time) Finding {
+	for _, pod := range byIndex(terminating) {
+		if podstate.UntilOverdue(pod, now) > 0 {
+			continue
+		}
+		text := "terminating, and should have been gone by " + pod.DeletionTimestamp.UTC().Format(time.RFC3339)
+		switch {
+		case len(pod.Finalizers) > 0:
+			text += ": its finalizers keep it (" + strings.Join(pod.Finalizers, ", ") + ")"
+		case pod.Spec.NodeName != "":
+			text += ": look whether node " + pod.Spec.NodeName + " is ready"
+		}
+		return Finding{pod, text}
+	}
+	return Finding{}
+}
+
 // DescribeFailure describes how the first failing pod fails. For a container in a crash loop, the text is the same whether it currently runs or
 // waits.
 func DescribeFailure(failing []*corev1.Pod) Finding {

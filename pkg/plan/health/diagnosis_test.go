@@ -126,6 +126,33 @@ func TestUntilNodeIsNamed(t *testing.T) {
 	}
 }
 
+// A terminating pod is overdue half a minute after its grace period. The first one is named, with what keeps it.
+func TestDescribeOverdue(t *testing.T) {
+	ending := func(ago time.Duration, finalizers ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.Finalizers = &metav1.Time{Time: Now.Add(-ago)}, finalizers
+		}
+	}
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"none":                  {nil, ""},
+		"within its time":       {[]*corev1.Pod{Pod(0, ending(29*time.Second))}, ""},
+		"its node":              {[]*corev1.Pod{Pod(0, ending(30*time.Second))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:35Z: look whether node node-0 is ready"},
+		"its finalizers":        {[]*corev1.Pod{Pod(0, ending(time.Minute, "a/b", "c/d"))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z: its finalizers keep it (a/b, c/d)"},
+		"it was on no node":     {[]*corev1.Pod{Pod(0, ending(time.Minute), OnNode(""))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z"},
+		"the first that is due": {[]*corev1.Pod{Pod(10, ending(time.Hour)), Pod(9, ending(time.Minute), OnNode("")), Pod(8, ending(0))}, "web-9: terminating, and should have been gone by 2026-01-02T03:03:05Z"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := DescribeOverdue(test.pods, Now).String(); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
 	if got := Diagnose([]*corev1.Pod{long}, Now).String(); len([]rune(got)) > 300 {

@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -47,7 +48,7 @@ var causes = map[string]cause{
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
-	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtPod},
+	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtEnding},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }
 
@@ -57,6 +58,18 @@ func causeOf(reason string) cause {
 		return found
 	}
 	return cause{"It is not ready: " + reason, lookAtPod}
+}
+
+// causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, no pod is being created.
+func causeFor(s snapshot.Snapshot, reason string) cause {
+	switch isMissing := reason == v1.ReasonTooFew; {
+	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
+		return causeOf(v1.ReasonStuck)
+	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
+		return cause{"Pods are created when others have terminated", verb("get", "-w")}
+	default:
+		return causeOf(reason)
+	}
 }
 
 // sentence joins a lead and the controller's message.
@@ -92,6 +105,20 @@ func lookAtPod(s snapshot.Snapshot, a Answer) []string {
 			command += " --previous"
 		}
 		commands = append(commands, command)
+	}
+	return commands
+}
+
+// lookAtEnding suggests commands that show why the worst pod does not terminate.
+func lookAtEnding(s snapshot.Snapshot, a Answer) []string {
+	if a.Pod == "" {
+		return listPods(s, a)
+	}
+	commands := []string{"kubectl describe pod " + a.Pod}
+	for _, pod := range s.Pods {
+		if pod.Name == a.Pod && pod.Spec.NodeName != "" {
+			commands = append(commands, "kubectl get node "+pod.Spec.NodeName)
+		}
 	}
 	return commands
 }
