@@ -44,6 +44,15 @@ func ErrorText(err error) string {
 // quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }
 
+// number is a number in a message, or a quantity: the index of a pod, or how much of a quota is used.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(m|k|[KMGTPE]i?)?`)
+
+// Kind returns the failure without the numbers in its message. The same refusal may name another pod each time, or other amounts.
+func (f Failure) Kind() Failure {
+	f.Message = number.ReplaceAllString(f.Message, "0")
+	return f
+}
+
 // exceeded is how the API server refuses a pod that a ResourceQuota has no room for. The refusal has no field for the quota.
 var exceeded = regexp.MustCompile(`exceeded quota: ([^\s,]+),`)
 
