@@ -123,13 +123,14 @@ func examineGates(pod *corev1.Pod) string {
 	}
 	for _, gate := range pod.Spec.ReadinessGates {
 		condition := podstate.Condition(pod, gate.ConditionType)
-		switch {
-		case gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue:
-		case condition == nil:
-			return fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
-		default:
-			return podstate.OneLine(fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType), podstate.OneLine(condition.Reason, condition.Message))
+		if gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue {
+			continue
 		}
+		text := fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+		if condition != nil {
+			text = podstate.OneLine(text, podstate.OneLine(condition.Reason, condition.Message))
+		}
+		return text
 	}
 	return "its containers are ready, and it is about to join its Services"
 }
