@@ -198,13 +198,13 @@ endif
 build: ## Compile the programs into .bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o .bin/ ./cmd/...
 
-plugin: ## Build kubectl podmanager, also called kubectl pm, into .bin/ with its completion, and say how to use it
+plugin: ## Build kubectl pm into .bin/ with its completion, and say how to use it
 	go build -trimpath -buildvcs=false -ldflags '-s -w $(LDFLAGS)' -o .bin/kubectl-podmanager ./cmd/kubectl-podmanager
 	@ln -sf kubectl-podmanager .bin/kubectl-pm
 	@for name in podmanager pm; do \
 		.bin/kubectl-$$name completion kubectl >.bin/kubectl_complete-$$name && chmod +x .bin/kubectl_complete-$$name; \
 	done
-	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl podmanager get, or kubectl pm get'
+	@echo 'To use it: export PATH="$(CURDIR)/.bin:$$PATH"    then: kubectl pm get'
 
 ##@ Install on a cluster (the current kubectl context)
 .PHONY: install uninstall deploy undeploy

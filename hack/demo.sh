@@ -16,7 +16,7 @@ state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
 flags=() # more of them for the controller
 space=podmanager-system # of the controller's ServiceAccount
-plugin=$state/$name-plugin # the folder of kubectl podmanager
+plugin=$state/$name-plugin # the folder of kubectl pm
 cd "$root"
 # The images of the tour: three versions, and an image that does not exist. A real node needs images that it has.
 example=artifacts/examples/image.yaml
@@ -111,7 +111,7 @@ start_controller() {
 	local token server
 	stop_controller
 	go build -buildvcs=false -o "$controller" ./cmd/controller
-	go build -buildvcs=false -o "$plugin/kubectl-podmanager" ./cmd/kubectl-podmanager
+	go build -buildvcs=false -o "$plugin/kubectl-pm" ./cmd/kubectl-podmanager
 	token=$(kubectl create token podmanager-controller --namespace "$space" --duration 24h)
 	server=$(kubectl config view --raw --minify --flatten -o jsonpath='{.clusters[0].cluster}')
 	(
@@ -152,7 +152,7 @@ runs_only() {
 is_rolled_out() { ready_says AllReplicasAvailable && runs_only "$1"; }
 is_back_at() { field_is .status.availableReplicas 5 && runs_only "$1"; }
 # revision_of IMAGE: prints the number of the newest revision with this image.
-revision_of() { kubectl podmanager history my-pod-manager | awk -v image="$1" '$0 ~ image {print $1; exit}'; }
+revision_of() { kubectl pm history my-pod-manager | awk -v image="$1" '$0 ~ image {print $1; exit}'; }
 finalized() { kubectl get pm my-pod-manager -o jsonpath='{.metadata.finalizers}' | grep podmanager; }
 
 no_pods() { [ -z "$(kubectl get pods --selector podmanager=my-pod-manager --no-headers 2>/dev/null)" ]; }
@@ -178,17 +178,17 @@ tour() {
 	observe "5 of 5 pods are available" field_is .status.availableReplicas 5
 	show kubectl get pm -o wide
 
-	say "4. Another image: the controller rolls it out, a few pods at a time (kubectl podmanager is the plugin that make plugin builds)"
-	show kubectl podmanager set image my-pod-manager "app=${images[1]}" --cause "a newer version"
-	show kubectl podmanager status my-pod-manager --timeout 120s
+	say "4. Another image: the controller rolls it out, a few pods at a time (kubectl pm is the plugin that make plugin builds)"
+	show kubectl pm set image my-pod-manager "app=${images[1]}" --cause "a newer version"
+	show kubectl pm status my-pod-manager --timeout 120s
 	observe "all 5 pods run it" is_rolled_out "${images[1]}"
-	show kubectl podmanager get my-pod-manager
+	show kubectl pm get my-pod-manager
 
 	say "5. An image that does not exist: the rollout is halted, and says why"
 	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"$missing\"}}"
 	observe "the rollout is halted" ready_says RolloutHalted
-	show kubectl podmanager get my-pod-manager
-	show kubectl podmanager why my-pod-manager
+	show kubectl pm get my-pod-manager
+	show kubectl pm why my-pod-manager
 	available_at_least 4 || fail "a bad image should not take away more than maxUnavailable pods"
 
 	say "6. The same with failurePolicy Rollback: all pods return to the last good revision, the spec stays as it is"
@@ -196,14 +196,14 @@ tour() {
 	observe "it is rolled back" ready_says RolledBack
 	observe "all 5 pods run the image from before" is_back_at "${images[1]}"
 	show kubectl get pm my-pod-manager -o wide
-	show kubectl podmanager history my-pod-manager
+	show kubectl pm history my-pod-manager
 	field_is .spec.image "$missing" || fail "the spec should be as the user wrote it"
 
 	say "7. A good image again: the controller rolls it out. Then undo: the template of an earlier revision returns to the spec"
-	show kubectl podmanager set image my-pod-manager "app=${images[2]}"
+	show kubectl pm set image my-pod-manager "app=${images[2]}"
 	follow "all 5 pods run it" is_rolled_out "${images[2]}"
-	show kubectl podmanager status my-pod-manager --timeout 60s
-	show kubectl podmanager undo my-pod-manager --to-revision "$(revision_of "${images[1]}")"
+	show kubectl pm status my-pod-manager --timeout 60s
+	show kubectl pm undo my-pod-manager --to-revision "$(revision_of "${images[1]}")"
 	follow "all 5 pods run the image from before" is_rolled_out "${images[1]}"
 
 	say "8. The conditions and the events of the PodManager"
@@ -279,7 +279,7 @@ up() {
 	cat <<-EOF
 	  eval "\$(hack/cluster/cluster.sh env $name)"      # kubectl for this cluster ($nodes)
 	  kubectl apply -f artifacts/examples/full.yaml     # a fuller PodManager
-	  make plugin && export PATH="$root/.bin:\$PATH"    # kubectl podmanager, and kubectl pm
+	  make plugin && export PATH="$root/.bin:\$PATH"    # kubectl pm
 	  kubectl pm get -w                                 # watch it
 	  tail -f $controller.log
 	  make demo-down                                    # stop it all

@@ -60,6 +60,7 @@ var layers = []string{
 	"pkg/plugin/text",
 	"pkg/plugin/plugintest",
 	"pkg/plugin/output",
+	"pkg/plugin/rights",
 	"pkg/plugin/snapshot",
 	"pkg/plugin/follow",
 	"pkg/plugin/tree",

@@ -15,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // writeOptions are the flags of all verbs that write.
@@ -88,7 +89,7 @@ func (p *plugin) set() *cobra.Command {
 	image := &cobra.Command{
 		Use:     "image NAME... CONTAINER=IMAGE...",
 		Short:   "Change images of containers",
-		Example: "  " + p.command + " set image web app=nginx:1.30\n  " + p.command + " set image pm/web '*=nginx:1.30' --cause 'CVE-2026-1'",
+		Example: "  " + text.Command + " set image web app=nginx:1.30\n  " + text.Command + " set image pm/web '*=nginx:1.30' --cause 'CVE-2026-1'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names, pairs []string
 			for _, arg := range args {

@@ -14,12 +14,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// script is the script that kubectl calls to complete the arguments of a plugin.
+// script is the script that kubectl calls to complete the arguments of a plugin. kubectl finds it by the name of the program, so the script
+// belongs to one of the names under which the plugin may be installed.
 const script = `#!/bin/sh
-# kubectl calls this to complete the arguments of %[1]s. Put it on the PATH, executable, as
-# kubectl_complete-%[2]s:
-#   %[1]s completion kubectl > ~/bin/kubectl_complete-%[2]s && chmod +x ~/bin/kubectl_complete-%[2]s
-exec %[1]s __complete "$@"
+# kubectl calls this to complete the arguments of kubectl %[1]s. Put it on the PATH, executable, as
+# kubectl_complete-%[1]s:
+#   kubectl %[1]s completion kubectl > ~/bin/kubectl_complete-%[1]s && chmod +x ~/bin/kubectl_complete-%[1]s
+exec kubectl %[1]s __complete "$@"
 `
 
 func (p *plugin) completion() *cobra.Command {
@@ -30,7 +31,7 @@ func (p *plugin) completion() *cobra.Command {
 		Short: "Print the script that kubectl calls",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(p.out, fmt.Sprintf(script, p.command, strings.TrimPrefix(p.command, "kubectl ")))
+			_, err := io.WriteString(p.out, fmt.Sprintf(script, p.installedAs))
 			return err
 		},
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/convert"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // convertOptions are the flags of convert.
@@ -30,10 +31,10 @@ func (p *plugin) convert() *cobra.Command {
 		Use:   "convert KIND/NAME... | -f FILE",
 		Short: "Print a Deployment, ReplicaSet, StatefulSet or CloneSet as a PodManager",
 		Long: `Print a Deployment, a ReplicaSet, a StatefulSet without volumeClaimTemplates or an OpenKruise CloneSet as a PodManager. Comments say what has
-no counterpart. Nothing is written to the cluster.
+no counterpart. Nothing is written to the cluster. Where a HorizontalPodAutoscaler of the same file scales the object, replicas is left out.
 
 With --adopt it prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
-		Example: "  " + p.command + " convert -f deployment.yaml > web.yaml\n  " + p.command + " convert deployment/web --adopt > handover.sh",
+		Example: "  " + text.Command + " convert -f deployment.yaml > web.yaml\n  " + text.Command + " convert deployment/web --adopt > handover.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
 				return err
@@ -64,17 +65,17 @@ func (o convertOptions) check(args []string) error {
 }
 
 func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string) error {
-	var objects []*unstructured.Unstructured
+	var objects, autoscalers []*unstructured.Unstructured
 	if o.file != "" {
 		data, err := p.readFile(o.file)
 		if err == nil {
-			objects, err = convert.Documents(data)
+			objects, autoscalers, err = convert.Documents(data)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}
 		if !o.adopt { // no cluster needed
-			return p.convertAll(o, objects, make([]*convert.Live, len(objects)))
+			return p.convertAll(o, objects, autoscalers, make([]*convert.Live, len(objects)))
 		}
 	}
 	workloads, found, err := p.readWorkloads(ctx, objects, args)
@@ -89,7 +90,7 @@ func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string
 		live := workloads.Around(ctx, workload.Unstructured)
 		objects, around = append(objects, workload.Unstructured), append(around, &live)
 	}
-	return p.convertAll(o, objects, around)
+	return p.convertAll(o, objects, nil, around)
 }
 
 // readWorkloads reads the live objects that the arguments or the objects of a file name.
@@ -118,14 +119,14 @@ func (p *plugin) readWorkloads(ctx context.Context, objects []*unstructured.Unst
 }
 
 // convertAll prints manifests. If one object cannot be converted, it prints nothing.
-func (p *plugin) convertAll(o convertOptions, objects []*unstructured.Unstructured, around []*convert.Live) error {
+func (p *plugin) convertAll(o convertOptions, objects, autoscalers []*unstructured.Unstructured, around []*convert.Live) error {
 	if o.name != "" && len(objects) > 1 {
 		return fmt.Errorf("--name is for one object, and there are %d", len(objects))
 	}
 	var manifests, names []string
 	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
 	for i, object := range objects {
-		result, err := convert.Convert(object, convert.Options{Name: o.name, Live: around[i]})
+		result, err := convert.Convert(object, convert.Options{Name: o.name, Live: around[i], Autoscalers: autoscalers})
 		if err != nil {
 			return err
 		}
@@ -156,7 +157,7 @@ func (p *plugin) adopt(ctx context.Context, o convertOptions, workloads *cluster
 	}
 	object := found[0].Unstructured
 	live := workloads.Around(ctx, object)
-	result, err := convert.Convert(object, convert.Options{Name: o.name, Live: &live})
+	result, err := convert.Convert(object, convert.Options{Name: o.name, Live: &live, KeepReplicas: true})
 	if err == nil {
 		err = workloads.AddOwned(ctx, object, &live)
 	}

@@ -34,7 +34,7 @@ func (p *plugin) get() *cobra.Command {
 		Long: `Show PodManagers. With names: a header, and the tree of revisions and pods. Without: a line for each.
 
 With -w the picture is redrawn when something changes; in a pipe, a line is appended for each change.`,
-		Example: "  " + p.command + " get web\n  " + p.command + " get web -w --until-ready\n  " + p.command + " get -A",
+		Example: "  " + text.Command + " get web\n  " + text.Command + " get web -w --until-ready\n  " + text.Command + " get -A",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := cluster.ParseNames(args)
 			if err == nil {

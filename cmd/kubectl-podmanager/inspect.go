@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 	"github.com/mycompany/podmanager/pkg/plugin/why"
@@ -33,7 +34,7 @@ func (p *plugin) why() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			answer := why.Find(s, p.command)
+			answer := why.Find(s)
 			c.AddEvidence(cmd.Context(), s, &answer)
 			return p.show(format, answer, answer.Lines, cluster.FullName(s.Manager.Name))
 		},
@@ -71,7 +72,8 @@ func needsRevisions(s snapshot.Snapshot) error {
 	if s.Reads("controllerrevisions") {
 		return nil
 	}
-	return fmt.Errorf("you may not list controllerrevisions in namespace %s, where the revisions are; the role view includes that", s.Manager.Namespace)
+	return fmt.Errorf("you may not list controllerrevisions in namespace %s, where the revisions are; %s",
+		s.Manager.Namespace, rights.ListRevisions.Advice("", s.Manager.Namespace))
 }
 
 // storedOf returns the stored revisions, newest first, for -o.

@@ -21,17 +21,17 @@ func main() {
 	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &plugin{in: os.Stdin, out: os.Stdout, errOut: os.Stderr, getenv: os.Getenv, command: commandOf(os.Args[0])}
+	p := &plugin{in: os.Stdin, out: os.Stdout, errOut: os.Stderr, getenv: os.Getenv, installedAs: installedAs(os.Args[0])}
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// commandOf returns how the user invoked the program: kubectl-pm is kubectl pm.
-func commandOf(program string) string {
+// installedAs returns the name after kubectl- under which the program was started: pm, podmanager, or another one that the user gave it.
+func installedAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	if rest, found := strings.CutPrefix(name, "kubectl-"); found {
-		return "kubectl " + rest
+		return rest
 	}
-	return "kubectl podmanager"
+	return "pm"
 }
 
 // exit is an error that ends the program with an exit code. Its err is nil if there is nothing left to print.

@@ -6,11 +6,11 @@ import (
 	"testing"
 )
 
-func TestCommandOf(t *testing.T) {
+func TestInstalledAs(t *testing.T) {
 	for program, want := range map[string]string{
-		"/usr/bin/kubectl-podmanager": "kubectl podmanager", "kubectl-pm": "kubectl pm", "kubectl-pm.exe": "kubectl pm", "main": "kubectl podmanager",
+		"/usr/bin/kubectl-podmanager": "podmanager", "kubectl-pm": "pm", "kubectl-pm.exe": "pm", "main": "pm",
 	} {
-		if got := commandOf(program); got != want {
+		if got := installedAs(program); got != want {
 			t.Errorf("%s: got %q, want %q", program, got, want)
 		}
 	}
@@ -27,7 +27,7 @@ func TestWithoutACluster(t *testing.T) {
 		"nothing":                  {"", 0, "Look:", ""},
 		"exit codes are in help":   {"status --help", 0, "124  the time of --timeout is over", ""},
 		"version":                  {"version", 0, "kubectl pm ", ""},
-		"completion":               {"completion kubectl", 0, `exec kubectl pm __complete "$@"`, ""},
+		"completion":               {"completion kubectl", 0, `exec kubectl podmanager __complete "$@"`, ""},
 		"an unknown verb":          {"frobnicate", 1, "", `unknown command "frobnicate"`},
 		"a misspelled verb":        {"satus", 1, "", `unknown command "satus" for "kubectl pm"; did you mean status?`},
 		"an unknown flag":          {"get --frobnicate", 1, "", "See 'kubectl pm get --help'"},
@@ -57,7 +57,7 @@ func TestWithoutACluster(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var out, errOut bytes.Buffer
-			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, command: "kubectl pm"}
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "podmanager"}
 			if code := p.run(t.Context(), strings.Fields(test.args)); code != test.code {
 				t.Errorf("exit code %d", code)
 			}
@@ -70,7 +70,7 @@ func TestWithoutACluster(t *testing.T) {
 
 // Each verb has a line of help and belongs to a group.
 func TestEveryVerbIsDescribed(t *testing.T) {
-	p := &plugin{out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, command: "kubectl pm"}
+	p := &plugin{out: &bytes.Buffer{}, errOut: &bytes.Buffer{}, installedAs: "podmanager"}
 	for _, command := range p.root().Commands() {
 		if command.Short == "" || command.GroupID == "" {
 			t.Errorf("%s is not described", command.Name())

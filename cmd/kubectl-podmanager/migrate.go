@@ -19,7 +19,7 @@ func (p *plugin) migrate() *cobra.Command {
 		Long: `Have all PodManagers of the cluster stored in the version that the CRD stores now, and remove the others from the CRD's
 status.storedVersions. Only then will the API server let an old version be removed from the CRD. Nothing changes for users and pods. It is for
 administrators of the cluster, and can be run again if it was interrupted.`,
-		Example: "  " + p.command + " migrate --dry-run=server\n  " + p.command + " migrate",
+		Example: "  " + text.Command + " migrate --dry-run=server\n  " + text.Command + " migrate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.runMigrate(cmd.Context(), o)

@@ -25,8 +25,9 @@ type plugin struct {
 	// terminal is out before run wraps it in a text.Cleaner. Code that writes to it must clean its own text: get -w needs it to move the cursor.
 	terminal io.Writer
 	getenv   func(string) string
-	// command is how the user invokes the plugin.
-	command string
+	// installedAs is the name after kubectl- under which the program was started. Only the completion script depends on it: messages always say
+	// text.Command.
+	installedAs string
 
 	connection *cluster.Flags
 	colour     string
@@ -41,8 +42,8 @@ var shown = []string{"kubeconfig", "context", "namespace"}
 
 func (p *plugin) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "kubectl-podmanager",
-		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: p.command},
+		Use:               "kubectl-pm",
+		Annotations:       map[string]string{cobra.CommandDisplayNameAnnotation: text.Command},
 		Short:             "Follow, explain, undo and control the rollouts of PodManagers",
 		Long:              long,
 		SilenceErrors:     true,
@@ -106,7 +107,7 @@ func oneName(cmd *cobra.Command, args []string) error {
 }
 
 func (p *plugin) connect() (*cluster.Cluster, error) {
-	return p.connection.Connect(userAgent(), p.command)
+	return p.connection.Connect(userAgent())
 }
 
 // style returns the colours and the width of the output. The width is 0 if the output is not a terminal.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 const revisionUsage = "Only pods of this revision: new, old, or a hash that history shows"
@@ -32,7 +33,7 @@ func (p *plugin) logs() *cobra.Command {
 	command := &cobra.Command{
 		Use:     "logs NAME",
 		Short:   "Show the logs of all pods, or of the pods of a revision",
-		Example: "  " + p.command + " logs web --revision new -f",
+		Example: "  " + text.Command + " logs web --revision new -f",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
@@ -82,7 +83,7 @@ func (o logOptions) forKubelet() corev1.PodLogOptions {
 
 func (p *plugin) exec() *cobra.Command {
 	return p.handOver("exec", "NAME [-c CONTAINER] [-i] [-t] -- COMMAND [ARG...]", "Run a command in a pod: one that is available, of the new revision",
-		p.command+" exec web -it -- sh", func(flags *pflag.FlagSet) {
+		text.Command+" exec web -it -- sh", func(flags *pflag.FlagSet) {
 			flags.StringP("container", "c", "", "The container; the first without it")
 			flags.BoolP("stdin", "i", false, "Pass the standard input to the command")
 			flags.BoolP("tty", "t", false, "The command gets a terminal")
@@ -91,7 +92,7 @@ func (p *plugin) exec() *cobra.Command {
 
 func (p *plugin) portForward() *cobra.Command {
 	return p.handOver("port-forward", "NAME [LOCAL:]REMOTE...", "Forward ports of this machine to a pod: one that is available, of the new revision",
-		p.command+" port-forward web 8080:80", func(flags *pflag.FlagSet) {
+		text.Command+" port-forward web 8080:80", func(flags *pflag.FlagSet) {
 			flags.String("address", "localhost", "Addresses of this machine to listen on, separated by commas")
 		})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/live"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // statusOptions are the flags of status.
@@ -85,16 +86,16 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 	case follow.UnderWay:
 		code, err := live.Interrupted(ctx)
 		if err != nil {
-			err = fmt.Errorf("%w; %s why %s says what it waits for", err, p.command, manager.Name)
+			err = fmt.Errorf("%w; %s why %s says what it waits for", err, text.Command, manager.Name)
 		}
 		return exit{code, err}
 	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; %s why %[1]s says more", manager.Name, p.command)}
+		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; %s why %[1]s says more", manager.Name, text.Command)}
 	case follow.Deleted:
 		return fmt.Errorf("%s is being deleted", manager.Name)
 	}
 	if code := outcome.ExitCode(o.heldOK); code != 0 {
-		return exit{code, fmt.Errorf("the rollout of %s is held; %s why %[1]s says how to go on", manager.Name, p.command)}
+		return exit{code, fmt.Errorf("the rollout of %s is held; %s why %[1]s says how to go on", manager.Name, text.Command)}
 	}
 	return nil
 }

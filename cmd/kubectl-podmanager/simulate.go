@@ -35,8 +35,8 @@ type simulateOptions struct {
 const simulateLong = `Play what kubectl apply -f FILE would lead to, step by step, and write nothing. The planner of the controller decides, from the
 PodManager, its pods and its revisions as they are now. With a NAME and no file: from now on, or with --image or --replicas changed.
 
-The API server checks and completes the file by a dry run, as kubectl apply would send it. Who may not patch PodManagers gets a warning
-instead: defaults that are missing in the file may then show as changes.
+The API server checks and completes the file by a dry run, as kubectl apply would send it. A user who may not patch PodManagers, or not create
+pods, gets a warning instead: defaults that are missing in the file may then show as changes.
 
 What is assumed:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
@@ -53,8 +53,8 @@ func (p *plugin) simulate() *cobra.Command {
 		Use:   "simulate [NAME] [-f FILE]",
 		Short: "Play a rollout before it happens: how long, how many available, how it ends",
 		Long:  simulateLong,
-		Example: "  " + p.command + " simulate -f new.yaml\n  " + p.command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
-			p.command + " simulate web --image app=nginx:1.30 --fail web-2",
+		Example: "  " + text.Command + " simulate -f new.yaml\n  " + text.Command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
+			text.Command + " simulate web --image app=nginx:1.30 --fail web-2",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = everyNth(o.neverReady, everyNth(o.fail, args))
 			o.hasNamespace = cmd.Flags().Changed("namespace")
@@ -187,8 +187,12 @@ func (p *plugin) wantedByFlags(ctx context.Context, o simulateOptions, name stri
 	}
 	wanted := live.Manager
 	if len(images) > 0 {
-		if wanted, _, err = c.Do(ctx, live.Manager, change.SetImage(images, ""), cluster.DryRunServer); err != nil {
+		var warning string
+		if wanted, warning, err = c.TryVerb(ctx, live.Manager, change.SetImage(images, "")); err != nil {
 			return live, nil, err
+		}
+		if warning != "" {
+			fmt.Fprintln(p.errOut, "Warning: "+warning)
 		}
 	}
 	if o.replicas >= 0 {

@@ -23,7 +23,7 @@ func (p *plugin) undo() *cobra.Command {
 		Short: "Write the template of an earlier revision into the spec",
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision it is
 the last good revision or, if that is the present one, the newest other one that has not failed: undo after undo returns to where one was.`,
-		Example: "  " + p.command + " undo web --dry-run\n  " + p.command + " undo web --to-revision 3",
+		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runUndo(cmd.Context(), o, args[0], revision)

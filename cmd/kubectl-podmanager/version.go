@@ -22,7 +22,7 @@ func (p *plugin) version() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			is := buildVersion()
 			return p.show(format, map[string]string{"version": is, "go": runtime.Version()}, func(text.Style) []string {
-				return []string{fmt.Sprintf("%s %s (%s, %s/%s)", p.command, is, runtime.Version(), runtime.GOOS, runtime.GOARCH)}
+				return []string{fmt.Sprintf("%s %s (%s, %s/%s)", text.Command, is, runtime.Version(), runtime.GOOS, runtime.GOARCH)}
 			}, is)
 		},
 	}

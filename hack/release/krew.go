@@ -48,13 +48,15 @@ one is stuck and what to type next, plays a rollout before it happens, and
 does what changes one: undo, restart, pause, resume, retry, promote, scale,
 set image. It converts Deployments, too.
 `
-	krewCaveats = `The cluster needs PodManager itself; this tells whether it is there:
-  kubectl podmanager check
+	krewCaveats = `All messages and manuals say kubectl pm: link kubectl-pm to
+kubectl-podmanager in a folder of your PATH.
 
-For kubectl pm as a short name, link kubectl-pm to kubectl-podmanager in a
-folder of your PATH. For completion of names, revisions and containers:
-  kubectl podmanager completion kubectl >FOLDER/kubectl_complete-podmanager
-  chmod +x FOLDER/kubectl_complete-podmanager
+The cluster needs PodManager itself; this tells whether it is there:
+  kubectl pm check
+
+For completion of names, revisions and containers:
+  kubectl pm completion kubectl >FOLDER/kubectl_complete-pm
+  chmod +x FOLDER/kubectl_complete-pm
 `
 )
 

@@ -51,7 +51,7 @@ type group struct {
 var groups = []group{
 	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}, nil},
 	{"Controller", []string{"cmd/controller/", "pkg/"}, []string{"pkg/generated/", "pkg/plugin/", "pkg/world/"}},
-	{"kubectl podmanager", []string{"cmd/kubectl-podmanager/", "pkg/plugin/"}, nil},
+	{"kubectl pm", []string{"cmd/kubectl-podmanager/", "pkg/plugin/"}, nil},
 	{"Install", []string{"artifacts/", "Dockerfile"}, nil},
 	{"Dependencies", []string{"go.mod"}, nil},
 }

@@ -29,7 +29,7 @@ func TestChanges(t *testing.T) {
 		got = append(got, change.heading()+"|"+change.subject)
 	}
 	want := []string{
-		"|courses: only simulated", "Controller|trials: a folder that is new", "|Docs: a comment", "|e2e-chart: a value", "kubectl podmanager|why: a sentence", "Install|chart: a value", "API|source: a field",
+		"|courses: only simulated", "Controller|trials: a folder that is new", "|Docs: a comment", "|e2e-chart: a value", "kubectl pm|why: a sentence", "Install|chart: a value", "API|source: a field",
 		"|plan: a test of that", "Controller|plan: a canary waits",
 	}
 	if !slices.Equal(got, want) {

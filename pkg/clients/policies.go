@@ -22,7 +22,7 @@ import (
 const policyInterval = 5 * time.Minute
 
 // askAdministrator tells users who can find out whether the rules are in force if the controller cannot.
-const askAdministrator = "kubectl podmanager check tells an administrator of the cluster"
+const askAdministrator = "kubectl pm check tells an administrator of the cluster"
 
 // Policies checks periodically whether the rules of artifacts/policy.yaml are in force, so that an administrator learns if they are not.
 type Policies struct {

@@ -6,7 +6,7 @@
 //	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile
 //	truth.go     the truth, independent of the planner: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed on their own, and since when
-//	course.go    a world without randomness that continues from existing objects, for kubectl podmanager simulate; describe.go formats it
+//	course.go    a world without randomness that continues from existing objects, for kubectl pm simulate; describe.go formats it
 //
 //	nodes        the scheduler and the kubelets
 //	users        random specs, and the users who edit them
@@ -17,5 +17,5 @@
 // again and prints each step.
 //
 // The world uses only exported parts of pkg/plan, and determines on its own what it has to know about a pod, so that it can prove the planner
-// wrong. Nothing here may import testing, because kubectl podmanager simulate uses this package.
+// wrong. Nothing here may import testing, because kubectl pm simulate uses this package.
 package world

@@ -10,5 +10,5 @@
 //	versions_test.go one object in both versions: create, get, explain, watch, scale
 //	kept_test.go     every kind of write in v1alpha1 keeps the fields that only v1 has
 //	away_test.go     without the webhook: v1, the controller, namespaces and the garbage collector keep working
-//	migrate_test.go  kubectl podmanager migrate, until v1alpha1 can be removed
+//	migrate_test.go  kubectl pm migrate, until v1alpha1 can be removed
 package conversion

@@ -91,12 +91,12 @@ func (s *space) awaitReady(name string, pods int32) {
 	})
 }
 
-// plugin runs kubectl podmanager.
+// plugin runs kubectl pm.
 func plugin(t *testing.T, arguments ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), shared.plugin, append(arguments, "--kubeconfig", shared.cluster.Kubeconfig)...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("kubectl podmanager %s: %v\n%s", strings.Join(arguments, " "), err, out)
+		t.Fatalf("kubectl pm %s: %v\n%s", strings.Join(arguments, " "), err, out)
 	}
 	return string(out)
 }

@@ -12,7 +12,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// kubectl podmanager why shows the exit code and the last log lines of a crashing container.
+// kubectl pm why shows the exit code and the last log lines of a crashing container.
 func TestWhyShowsTheLog(t *testing.T) {
 	s := newSpace(t)
 	plugin := filepath.Join(shared.cluster.Programs, "kubectl-podmanager")
@@ -28,7 +28,7 @@ func TestWhyShowsTheLog(t *testing.T) {
 		}
 		for _, want := range []string{
 			"The rollout is halted, because pods of the new revision fail", "\nEvidence\n", "exit code 7", "container web: ", " restarts\n",
-			"Crashing, as MODE asks", "\nNext\n  kubectl podmanager undo web -n " + s.Name,
+			"Crashing, as MODE asks", "\nNext\n  kubectl pm undo web -n " + s.Name,
 		} {
 			if !strings.Contains(string(out), want) {
 				return want + " is missing in\n" + string(out), false
@@ -38,7 +38,7 @@ func TestWhyShowsTheLog(t *testing.T) {
 	})
 }
 
-// kubectl podmanager logs shows the logs of all pods with their names, and exec runs a command in a pod of the new revision.
+// kubectl pm logs shows the logs of all pods with their names, and exec runs a command in a pod of the new revision.
 func TestLogsAndExec(t *testing.T) {
 	s := newSpace(t)
 	plugin := filepath.Join(shared.cluster.Programs, "kubectl-podmanager")

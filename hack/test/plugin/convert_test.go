@@ -94,6 +94,11 @@ func TestConvertFiles(t *testing.T) {
 	if got := s.tryWith(service, "convert", "-f", "-"); got.code != 1 || got.out != "" || !strings.Contains(got.err, "Service front (v1) cannot be converted") {
 		t.Errorf("another kind: %v", got)
 	}
+	scaled := s.tryWith(workloads["Deployment"]+"---"+autoscaler, "convert", "-f", "-")
+	if strings.Contains(scaled.out, "\n  replicas: ") || !strings.Contains(scaled.out, "# - spec.replicas: is left out, because HorizontalPodAutoscaler scaler sets it") {
+		t.Errorf("with an autoscaler: %v", scaled)
+	}
+	s.dryRun("with an autoscaler", scaled.out)
 	s.refused(1, "say what to convert", "convert")
 	s.refused(1, "not both", "convert", "deployment/web", "-f", "x")
 	s.refused(1, "no such file", "convert", "-f", "/does/not/exist")
@@ -115,7 +120,7 @@ func TestConvertLive(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", arguments, got, first)
 		}
 	}
-	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget goes on", "namespace: " + s.Name} {
+	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget goes on", "namespace: " + s.Name, "spec.replicas: is left out"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is missing in\n%s", want, first)
 		}

@@ -1,4 +1,4 @@
-// Package plugin tests kubectl podmanager: the built program, invoked by the real kubectl, on a real API server with the built controller. make
+// Package plugin tests kubectl pm: the built program, invoked by the real kubectl, on a real API server with the built controller. make
 // e2e runs it.
 //
 //	main_test.go     building and starting what all tests share

@@ -36,19 +36,19 @@ REVISION HASH AGE STATE PODS IMAGES CHANGE-CAUSE
 	s.golden("diff", s.pm("diff", "web"), `
 revision 1 -> revision 2
 FIELD FROM TO HOW
-spec.containers[app].image app:1 app:2 in place, restarts app
+spec.containers[app].image app:1 app:2 new pod
 Pods are replaced: podUpdatePolicy is Recreate.`)
 	s.golden("diff of two", s.pm("diff", "web", "2", "1"), `
 revision 2 -> revision 1
 FIELD FROM TO HOW
-spec.containers[app].image app:2 app:1 in place, restarts app
+spec.containers[app].image app:2 app:1 new pod
 Pods are replaced: podUpdatePolicy is Recreate.`)
 	manifest := "apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: web}\nspec:\n  template:\n    metadata: {labels: {a: b}}\n" +
 		"    spec: {containers: [{name: app, image: 'app:2', ports: [{containerPort: 80}]}]}\n"
 	s.golden("diff with a file", s.tryWith(manifest, "diff", "web", "-f", "-").out, `
 the present template -> -
 FIELD FROM TO HOW
-metadata.labels.a <none> b in place
+metadata.labels.a <none> b with the new pod
 spec.containers[app].ports <none> [{"containerPort":80,"protocol":"TCP"}] new pod
 Pods are replaced: template.spec.containers[0].ports differs.`)
 	s.golden("why", s.pm("why", "web"), "Nothing blocks it: 2 of 2 pods available.")
@@ -118,7 +118,7 @@ func TestUndo(t *testing.T) {
 	s.golden("undo", s.pm("undo", "web"), `
 revision 2 -> revision 1
 FIELD FROM TO HOW
-spec.containers[app].image app:2 app:1 in place, restarts app
+spec.containers[app].image app:2 app:1 new pod
 Pods are replaced: podUpdatePolicy is Recreate.
 podmanager.apps.mycompany.com/web undone, to revision 1`)
 	s.pm("status", "web", "--timeout", "1m")

@@ -28,8 +28,10 @@ type Outcome struct {
 	Outdated bool
 	// Finalized means that the finalizer was removed from a PodManager that is being deleted, so there is no status to write any more.
 	Finalized bool
-	// Failure is the failure to report in the status.
-	Failure *requeue.Failure
+	// Failure is the failure to report in the status. FailedNow means that a request of this sync has failed so. Otherwise an earlier one has,
+	// and its backoff is not over.
+	Failure   *requeue.Failure
+	FailedNow bool
 	// Err is the first error, which requeues the key with backoff. errors counts all of them. A refusal is not an error: it has a hold
 	// instead.
 	Err    error
@@ -44,7 +46,7 @@ func (o *Outcome) Requeue(again requeue.Requeue) { o.Again = o.Again.Sooner(agai
 // AddFailure adds a failed request. The status reports the first refusal or, if there is none, the first failure. A refusal is not an error.
 func (o *Outcome) AddFailure(failure requeue.Failure, err error) {
 	if o.Failure == nil || (failure.Refused() && !o.Failure.Refused()) {
-		o.Failure = &failure
+		o.Failure, o.FailedNow = &failure, true
 	}
 	if !failure.Refused() && err != nil {
 		o.AddError(err)

@@ -104,18 +104,18 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 	memory.ReportedForeign = names
 }
 
-// reportFailure logs a failure and sends a warning, if the failure differs from the one in the last warning.
+// reportFailure sends a warning about a failure, and logs it if it is news. A failure that happens again is the same event, which counts.
 func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
 	memory := r.States.Of(key)
 	if done.Failure == nil {
-		memory.ReportedFailure = nil
-		return
-	}
-	if memory.ReportedFailure != nil && *memory.ReportedFailure == *done.Failure {
+		memory.ReportSuccess()
 		return
 	}
 	failure := *done.Failure
-	memory.ReportedFailure = &failure
+	about, isNews := memory.ReportFailure(failure, done.Manager)
+	if !isNews && !done.FailedNow {
+		return // its backoff is not over
+	}
 	reason, action := v1.EventFailedCreate, "Create"
 	switch failure.Condition {
 	case v1.ReasonFailedDelete:
@@ -129,8 +129,10 @@ func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done
 	case v1.ReasonFailedFinal:
 		reason, action = v1.EventFailedFinal, "Finalize"
 	}
-	klog.FromContext(ctx).V(2).Info("Requests fail", "reason", reason, "message", failure.Message)
-	r.recorder.warn(done.Manager, nil, reason, action, failure.Message)
+	if isNews {
+		klog.FromContext(ctx).V(2).Info("Requests fail", "reason", reason, "message", failure.Message)
+	}
+	r.recorder.warn(about, nil, reason, action, failure.Message)
 }
 
 // reportStatusFailure sends a warning, once, if the status cannot be written, because the status cannot report that itself.

@@ -69,17 +69,17 @@ func (r *recorder) start(ctx context.Context) error {
 	return nil
 }
 
-// record sends an event. It shortens the note to what the API server accepts.
-func (r *recorder) record(manager *v1.PodManager, related runtime.Object, kind, reason, action, note string) {
+// record sends an event. It shortens the note to what the API server accepts. regarding is a PodManager or a reference to one.
+func (r *recorder) record(regarding, related runtime.Object, kind, reason, action, note string) {
 	if len(note) > maxNoteBytes {
 		note = strings.ToValidUTF8(note[:maxNoteBytes-3], "") + "..."
 	}
 	r.sink.used.Store(true)
-	r.Eventf(manager, related, kind, reason, action, "%s", note)
+	r.Eventf(regarding, related, kind, reason, action, "%s", note)
 }
 
-func (r *recorder) warn(manager *v1.PodManager, related runtime.Object, reason, action, note string) {
-	r.record(manager, related, corev1.EventTypeWarning, reason, action, note)
+func (r *recorder) warn(regarding, related runtime.Object, reason, action, note string) {
+	r.record(regarding, related, corev1.EventTypeWarning, reason, action, note)
 }
 
 // sink writes at most maxEventWrites events at a time.

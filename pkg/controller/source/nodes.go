@@ -78,7 +78,7 @@ func (n *Nodes) Run(ctx context.Context) {
 	informer := factory.Core().V1().Nodes().Informer()
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		n.setForbidden(apierrors.IsForbidden(err))
-		cache.DefaultWatchErrorHandler(ctx, r, err)
+		watchFailed(ctx, r, err)
 	})
 	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
@@ -189,7 +189,9 @@ func (n *Nodes) count(is node, add int) {
 }
 
 // hasTooManyNotReady reports whether more than half of the nodes are not ready, so that the control plane is more likely to blame than the nodes.
-func (z zone) hasTooManyNotReady(atLeast int) bool { return z.total >= atLeast && 2*z.notReady > z.total }
+func (z zone) hasTooManyNotReady(atLeast int) bool {
+	return z.total >= atLeast && 2*z.notReady > z.total
+}
 
 // tooManyNotReady describes where more than half of the nodes are not ready: in the cluster, or in zones with more than two nodes.
 func (n *Nodes) tooManyNotReady() string {

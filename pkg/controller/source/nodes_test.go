@@ -2,7 +2,9 @@ package source
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,43 +138,36 @@ func TestNodesNotify(t *testing.T) {
 
 // Nodes are listed only when a PodManager needs them. A refusal is known until the API server grants it.
 func TestNodesOnDemand(t *testing.T) {
-	kube := kubefake.NewClientset(nodeNamed("a", "", corev1.ConditionTrue, func(n *corev1.Node) { n.Spec.Unschedulable = true }))
-	refuse := make(chan bool, 1)
-	refuse <- true
-	kube.PrependReactor("list", "nodes", func(kubetesting.Action) (bool, runtime.Object, error) {
-		if <-refuse {
-			refuse <- false
-			return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", nil)
-		}
-		refuse <- false
-		return false, nil, nil
-	})
-	n := NewNodes(kube)
-	forbidden := make(chan bool, 10)
-	go n.Listen(t.Context(), func([]string) { forbidden <- n.Forbidden() })
-	go n.Run(t.Context())
-	if len(kube.Actions()) > 0 || n.Forbidden() {
-		t.Errorf("before it is needed: %v", kube.Actions())
-	}
-	n.Need()
-	n.Need()
-	for _, want := range []bool{true, false} {
-		select {
-		case got := <-forbidden:
-			if got != want {
-				t.Errorf("forbidden is %v, want %v", got, want)
+	synctest.Test(t, func(t *testing.T) {
+		kube := kubefake.NewClientset(nodeNamed("a", "", corev1.ConditionTrue, func(n *corev1.Node) { n.Spec.Unschedulable = true }))
+		var refused atomic.Bool
+		kube.PrependReactor("list", "nodes", func(kubetesting.Action) (bool, runtime.Object, error) {
+			if refused.Swap(true) {
+				return false, nil, nil
 			}
-		case <-time.After(30 * time.Second):
-			t.Fatalf("nothing heard; want forbidden %v", want)
+			return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no role"))
+		})
+		n := NewNodes(kube)
+		ctx, cancel := context.WithCancel(t.Context())
+		go n.Run(ctx)
+		synctest.Wait()
+		if len(kube.Actions()) > 0 || n.Forbidden() {
+			t.Errorf("before it is needed: %v", kube.Actions())
 		}
-	}
-	for n.Of("a").Draining == "" {
-		select {
-		case <-forbidden:
-		case <-time.After(30 * time.Second):
-			t.Fatal("the node is not known to be drained")
+		n.Need()
+		n.Need()
+		synctest.Wait()
+		if !n.Forbidden() {
+			t.Error("the refusal is not known")
 		}
-	}
+		time.Sleep(time.Minute) // until the next try
+		synctest.Wait()
+		if n.Forbidden() || n.Of("a").Draining == "" {
+			t.Errorf("forbidden %v, %v", n.Forbidden(), n.Of("a"))
+		}
+		cancel()
+		synctest.Wait()
+	})
 	if (*Nodes)(nil).Need(); !(*Nodes)(nil).Forbidden() {
 		t.Error("without nodes, they are forbidden")
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
@@ -32,9 +33,10 @@ type State struct {
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// ReportedFailure is the failure in the last warning event. ReportedForeign has the names of foreign pods that events have warned about.
-	// ReportedStatus means that an event has warned about a status that cannot be written.
-	ReportedFailure *requeue.Failure
+	// reported has the failures that events have warned about since requests last succeeded, by their kinds, each with the version of the
+	// PodManager in that event. ReportedForeign has the names of foreign pods that events have warned about. ReportedStatus means that an event
+	// has warned about a status that cannot be written.
+	reported        map[requeue.Failure]*corev1.ObjectReference
 	ReportedForeign []string
 	ReportedStatus  bool
 	// Taken has the names that pods outside the cache use.
@@ -160,6 +162,30 @@ func (m *State) HoldsOf(generation int64) map[requeue.BackoffKey]requeue.Backoff
 	return m.holds
 }
 
+// maxReported limits how many kinds of failures are remembered. Messages of webhooks may be new each time.
+const maxReported = 16
+
+// ReportFailure records that an event warns about a failure. It returns the object of that event, and whether the failure is news. A failure that is
+// not news has the object of its first event: client-go counts events about the same version of an object, and each status write makes another
+// version.
+func (m *State) ReportFailure(failure requeue.Failure, manager *v1.PodManager) (about *corev1.ObjectReference, isNews bool) {
+	kind := failure.Kind()
+	if known := m.reported[kind]; known != nil && known.UID == manager.UID {
+		return known, false
+	}
+	if m.reported == nil || len(m.reported) >= maxReported {
+		m.reported = map[requeue.Failure]*corev1.ObjectReference{}
+	}
+	m.reported[kind] = &corev1.ObjectReference{
+		APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Namespace: manager.Namespace, Name: manager.Name, UID: manager.UID,
+		ResourceVersion: manager.ResourceVersion,
+	}
+	return m.reported[kind], true
+}
+
+// ReportSuccess records that no request fails any more.
+func (m *State) ReportSuccess() { m.reported = nil }
+
 // Store has the state of each PodManager.
 type Store struct {
 	mu    sync.Mutex
@@ -186,7 +212,7 @@ func (m *Store) IsRefused(key cache.ObjectName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found, ok := m.byKey[key]
-	return ok && found.ReportedFailure != nil
+	return ok && len(found.reported) > 0
 }
 
 func (m *Store) Forget(key cache.ObjectName) {

@@ -10,8 +10,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // The severity of a finding: a pod that cannot start matters more than a pod that is starting.
@@ -78,28 +80,87 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
 		return symptom{unscheduled, podstate.OneLine(scheduled.Reason, scheduled.Message)}
 	}
-	if pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil {
+	if isUnaccepted(pod) && untilAccepted(pod, now) == 0 {
 		// The template may name a node that does not exist.
 		return symptom{unscheduled, fmt.Sprintf("node %s has not accepted the pod; if that lasts, check that the node exists and is ready", pod.Spec.NodeName)}
 	}
 	if podstate.IsDrained(pod) {
 		return symptom{starting, outOfServices}
 	}
-	for i := range statuses {
-		switch status := &statuses[i]; {
-		case status.State.Running != nil && status.Started != nil && !*status.Started:
-			return symptom{starting, fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)}
-		case status.State.Running != nil && !status.Ready:
-			return symptom{starting, fmt.Sprintf("container %s: not ready", status.Name)}
-		}
+	if text := cmp.Or(examineProbes(statuses), examineGates(pod)); text != "" {
+		return symptom{starting, text}
 	}
 	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
 		return symptom{starting, podstate.OneLine(ready.Reason, ready.Message)}
 	}
-	if isCutOff(pod) {
+	if isCutOff(pod) && now.Sub(pod.CreationTimestamp.Time) >= nodeDelay {
 		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are; look whether node %s is", pod.Spec.NodeName)}
 	}
 	return symptom{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
+}
+
+// examineProbes describes the first running container whose probes have not succeeded. It returns empty if there is none.
+func examineProbes(statuses []corev1.ContainerStatus) string {
+	for i := range statuses {
+		switch status := &statuses[i]; {
+		case status.State.Running != nil && status.Started != nil && !*status.Started:
+			return fmt.Sprintf("container %s: its startup probe has not succeeded yet", status.Name)
+		case status.State.Running != nil && !status.Ready:
+			return fmt.Sprintf("container %s: not ready", status.Name)
+		}
+	}
+	return ""
+}
+
+// gatesNotReady is the reason with which a kubelet reports that only readiness gates keep a pod from being ready.
+const gatesNotReady = "ReadinessGatesNotReady"
+
+// examineGates describes what a pod waits for if its containers are ready, and its readiness gates are not. Our own gate is no trouble: the
+// controller opens it in a moment, or has done so, and the kubelet follows. It returns empty if gates are not the reason.
+func examineGates(pod *corev1.Pod) string {
+	if ready := podstate.Condition(pod, corev1.PodReady); ready == nil || ready.Reason != gatesNotReady {
+		return ""
+	}
+	for _, gate := range pod.Spec.ReadinessGates {
+		condition := podstate.Condition(pod, gate.ConditionType)
+		if gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue {
+			continue
+		}
+		text := fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+		if condition != nil {
+			text = podstate.OneLine(text, podstate.OneLine(condition.Reason, condition.Message))
+		}
+		return text
+	}
+	return "its containers are ready, and it is about to join its Services"
+}
+
+// nodeDelay is how long after a pod was created, or scheduled, its node may be silent until a message asks about the node. It is longer than a busy
+// kubelet takes to accept a pod, so that an ordinary rollout raises no question about its nodes.
+const nodeDelay = 30 * time.Second
+
+// isUnaccepted reports whether a pod is bound to a node whose kubelet has not accepted it yet.
+func isUnaccepted(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodPending && pod.Spec.NodeName != "" && pod.Status.StartTime == nil
+}
+
+// untilAccepted returns how long the node of an unaccepted pod may still take.
+func untilAccepted(pod *corev1.Pod, now time.Time) time.Duration {
+	since := pod.CreationTimestamp.Time
+	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.LastTransitionTime.After(since) {
+		since = scheduled.LastTransitionTime.Time // it may have waited for a node
+	}
+	return max(0, since.Add(nodeDelay).Sub(now))
+}
+
+// UntilNodeIsNamed returns the time until Diagnose, without an event, asks about a node that has not accepted a pod; zero means never.
+func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration) {
+	for _, pod := range active {
+		if isUnaccepted(pod) {
+			first = requeue.Sooner(first, untilAccepted(pod, now))
+		}
+	}
+	return first
 }
 
 // isCutOff reports whether the node controller has marked the pod as not ready because its kubelet has not reported for some time. The rest of the
@@ -143,6 +204,24 @@ func DescribeStuckResize(active []*corev1.Pod, now time.Time) Finding {
 		if isInService(pod, now) && inplace.IsUpdating(pod) {
 			return Finding{pod, podstate.ResizeTrouble(pod)}
 		}
+	}
+	return Finding{}
+}
+
+// DescribeOverdue describes the first terminating pod that should be gone. The result is empty if there is none.
+func DescribeOverdue(terminating []*corev1.Pod, now time.Time) Finding {
+	for _, pod := range byIndex(terminating) {
+		if podstate.UntilOverdue(pod, now) > 0 {
+			continue
+		}
+		text := "terminating, and should have been gone by " + pod.DeletionTimestamp.UTC().Format(time.RFC3339)
+		switch {
+		case len(pod.Finalizers) > 0:
+			text += ": its finalizers keep it (" + strings.Join(pod.Finalizers, ", ") + ")"
+		case pod.Spec.NodeName != "":
+			text += ": look whether node " + pod.Spec.NodeName + " is ready"
+		}
+		return Finding{pod, text}
 	}
 	return Finding{}
 }

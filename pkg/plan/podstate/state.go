@@ -91,6 +91,15 @@ func FinishedAt(pod *corev1.Pod, now time.Time) time.Time {
 	return latest
 }
 
+// overdueAfter is how long after the end of its grace period a terminating pod becomes overdue.
+const overdueAfter = 30 * time.Second
+
+// UntilOverdue returns how long a terminating pod may still take to go away. If it is not positive, the pod is overdue: a finalizer, or a node that
+// does not respond, keeps it.
+func UntilOverdue(pod *corev1.Pod, now time.Time) time.Duration {
+	return pod.DeletionTimestamp.Add(overdueAfter).Sub(now)
+}
+
 // IsMarked reports whether a user has marked the pod for deletion.
 func IsMarked(pod *corev1.Pod) bool {
 	return pod.Annotations[v1.AnnotationDelete] == "true"

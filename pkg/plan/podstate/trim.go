@@ -101,9 +101,9 @@ func trimStatus(pod *corev1.Pod) {
 	share((*string)(&status.Phase), &status.Reason)
 	if status.Phase == corev1.PodRunning || status.Phase == corev1.PodPending {
 		// Finished pods keep all conditions: any of their times may show when the pod finished.
-		isBehind := clockLag(pod) > 0
+		isBehind, isUnaccepted := clockLag(pod) > 0, status.Phase == corev1.PodPending && status.StartTime == nil
 		status.Conditions = slices.Clone(slices.DeleteFunc(status.Conditions, func(c corev1.PodCondition) bool {
-			return saysNothing(c) && !(isBehind && c.Type == corev1.PodScheduled)
+			return saysNothing(c) && !((isBehind || isUnaccepted) && c.Type == corev1.PodScheduled)
 		}))
 	}
 	for i := range status.Conditions {

@@ -3,6 +3,7 @@ package requeue
 import (
 	"errors"
 	"net/http"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +43,26 @@ func ErrorText(err error) string {
 // Refused reports whether the API server refused the request as invalid or forbidden. It will refuse the same request again until the spec, the
 // quota or a policy changes.
 func (f Failure) Refused() bool { return f.Reason != "" }
+
+// number is a number in a message, or a quantity: the index of a pod, or how much of a quota is used.
+var number = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(m|k|[KMGTPE]i?)?`)
+
+// Kind returns the failure without the numbers in its message. The same refusal may name another pod each time, or other amounts.
+func (f Failure) Kind() Failure {
+	f.Message = number.ReplaceAllString(f.Message, "0")
+	return f
+}
+
+// exceeded is how the API server refuses a pod that a ResourceQuota has no room for. The refusal has no field for the quota.
+var exceeded = regexp.MustCompile(`exceeded quota: ([^\s,]+),`)
+
+// Quota returns the name of the ResourceQuota that refused the request, or empty if none did.
+func (f Failure) Quota() string {
+	if found := exceeded.FindStringSubmatch(f.Message); f.Reason == v1.ReasonForbidden && found != nil {
+		return found[1]
+	}
+	return ""
+}
 
 // refusal returns the reason of a refused request, or empty for a transient error.
 func refusal(err error) string {

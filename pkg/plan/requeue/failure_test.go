@@ -40,6 +40,54 @@ func TestFailedCreate(t *testing.T) {
 	}
 }
 
+func TestQuota(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	const words = "exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"a quota":            {apierrors.NewForbidden(pods, "web-3", errors.New(words)), "small"},
+		"another refusal":    {apierrors.NewForbidden(pods, "web-3", errors.New("violates PodSecurity")), ""},
+		"a transient error":  {apierrors.NewInternalError(errors.New(words)), ""},
+		"without the amount": {apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small")), ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Failed(v1.ReasonFailedCreate, fmt.Errorf("creating pod web-3: %w", test.err)).Quota(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// The same refusal of another pod, or with other amounts, is of the same kind. Another refusal is not.
+func TestKind(t *testing.T) {
+	failure := func(message string) Failure {
+		return Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: message}
+	}
+	const quota = `creating pod web-3: pods "web-3" is forbidden: exceeded quota: small, requested: cpu=500m, used: cpu=1500m,memory=1Gi, limited: cpu=2`
+	tests := map[string]struct {
+		other Failure
+		want  bool
+	}{
+		"the same":             {failure(quota), true},
+		"another pod":          {failure(strings.ReplaceAll(quota, "web-3", "web-17")), true},
+		"more of it is used":   {failure(strings.Replace(quota, "cpu=1500m,memory=1Gi", "cpu=2,memory=1536Mi", 1)), true},
+		"another quota":        {failure(strings.Replace(quota, "small", "tiny", 1)), false},
+		"another cause":        {failure("creating pod web-3: violates PodSecurity"), false},
+		"another kind of call": {Failure{Condition: v1.ReasonFailedDelete, Reason: v1.ReasonForbidden, Message: quota}, false},
+		"not refused":          {Failure{Condition: v1.ReasonFailedCreate, Message: quota}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := failure(quota).Kind() == test.other.Kind(); got != test.want {
+				t.Errorf("got %v: %+v", got, test.other.Kind())
+			}
+		})
+	}
+}
+
 func TestNamespaceIsGoing(t *testing.T) {
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-0", errors.New("it is being terminated"))
 	if NamespaceIsTerminating(forbidden) {

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
@@ -114,12 +115,14 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) ve
 // controller's own requests do not start a sync.
 const stalledRecheck = time.Second
 
-// nextChange returns when conditions may change without an event: after the plan has acted on pods, or when a terminating pod becomes overdue.
+// nextChange returns when conditions may change without an event: after the plan has acted on pods, when a terminating pod becomes overdue, or when a
+// node has not accepted a pod for too long.
 func (in inputs) nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	_, untilBlocked := in.unplacedSurge()
 	_, untilLate := lateReplacement(r, in)
 	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilLate), requeue.RequeueStatus))
+	again = again.Sooner(requeue.After(r.Now, health.UntilNodeIsNamed(in.active, r.Now), requeue.RequeueStatus))
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))
 	}

@@ -46,6 +46,11 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
+		"rolling out, one was created a moment ago": {
+			observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending), CreatedAgo(time.Second))),
+			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: pending",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
 		"rolling out, a ready pod waits for its kubelet": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: container app: the kubelet has not restarted it for the update yet",
@@ -179,6 +184,11 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
 		},
+		"halted with all pods updated": {
+			observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, Crashing)),
+			ready:    "False/RolloutHalted", message: "all of 3 pods updated to NEW, and too many fail: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
+		},
 		"halted, and not recovered in time": {
 			observed: RollingOut(Next(3, one, failingFor(time.Minute)), bad...),
 			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",
@@ -247,6 +257,18 @@ func TestRolloutConditions(t *testing.T) {
 				t.Errorf("Stalled is\n%q, want\n%q", stalled, want)
 			}
 		})
+	}
+}
+
+// If the node of a new pod stays silent, the next sync, which no event starts, says so.
+func TestSilentNodeIsLookedAtAgain(t *testing.T) {
+	s := Tell(t, Next(3, Limits("0", "1")), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending), CreatedAgo(time.Second)))
+	if _, again := Compute(ReportOf(s.O)); Until(again) != 29*time.Second {
+		t.Errorf("the next sync is in %v", Until(again))
+	}
+	status := s.After(29 * time.Second)
+	if message := MessageIn(&status, v1.ConditionReady); !strings.Contains(message, "node node-2 has not accepted the pod") {
+		t.Errorf("Ready says %q", message)
 	}
 }
 

@@ -21,17 +21,23 @@ func hints(r Report, ready verdict, in inputs) string {
 	if ready.status == metav1.ConditionTrue || in.rollout == nil {
 		return text
 	}
-	text += overdueHint(r)
+	text += overdueHint(r) + surgeHint(r, in.active)
 	if ready.reason != v1.ReasonBackOff { // the message of BackOff already includes it
 		text += disruptionHint(r, in.active)
-	}
-	if r.Failure != nil && r.Failure.Condition == v1.ReasonFailedCreate && in.waitsForSurge() {
-		text += "; " + makeRoom
 	}
 	if ready.reason == v1.ReasonRollingOut {
 		text += undrainedHint(in.rollout)
 	}
 	return text
+}
+
+// surgeHint names the quota that has no room for pods beyond the desired ones, and how to do without them.
+func surgeHint(r Report, active []*corev1.Pod) string {
+	if r.Failure == nil || r.Failure.Quota() == "" || len(active) < r.Manager.DesiredReplicas() ||
+		r.Manager.Strategy() != v1.RollingUpdateStrategy || r.Manager.MaxSurge() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; quota %s has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0", r.Failure.Quota())
 }
 
 // undrainedHint names pods that are updated in place while they are in service.

@@ -12,24 +12,21 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// overdueAfter is how long after the end of its grace period a terminating pod becomes overdue.
-const overdueAfter = 30 * time.Second
-
-// waitsForTermination reports whether terminating pods delay the creation or deletion of others.
-func waitsForTermination(manager *v1.PodManager) bool {
+// WaitsForTermination reports whether terminating pods delay the creation or deletion of others.
+func WaitsForTermination(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete
 }
 
 // overdue returns the terminating pods that should be gone and delay others, sorted by name. wait is the time until the next pod becomes overdue.
 func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
-	if !waitsForTermination(r.Manager) {
+	if !WaitsForTermination(r.Manager) {
 		return nil, 0
 	}
 	for _, pod := range r.Pods {
 		if pod.DeletionTimestamp == nil {
 			continue
 		}
-		if untilOverdue := pod.DeletionTimestamp.Add(overdueAfter).Sub(r.Now); untilOverdue > 0 {
+		if untilOverdue := podstate.UntilOverdue(pod, r.Now); untilOverdue > 0 {
 			wait = requeue.Sooner(wait, untilOverdue)
 		} else {
 			stuck = append(stuck, pod)

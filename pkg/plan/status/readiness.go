@@ -121,10 +121,15 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 
 // halted returns the message of a halted rollout.
 func halted(counts v1.PodManagerStatus, in inputs) string {
-	if desired := in.rollout.Manager.DesiredReplicas(); int(counts.UpdatedReplicas) >= desired {
-		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(desired), counts.UpdateRevision, failure(in.rollout))
+	if manager := in.rollout.Manager; areAllUpdated(manager, &counts) {
+		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(manager.DesiredReplicas()), counts.UpdateRevision, failure(in.rollout))
 	}
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(in.rollout))
+}
+
+// areAllUpdated reports whether a halt comes too late to keep a pod on its revision.
+func areAllUpdated(manager *v1.PodManager, counts *v1.PodManagerStatus) bool {
+	return int(counts.UpdatedReplicas) >= manager.DesiredReplicas()
 }
 
 // failure describes the failing pods. It returns empty if there are none.

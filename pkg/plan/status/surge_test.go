@@ -30,7 +30,7 @@ func unplaced(ago time.Duration) func(*corev1.Pod) {
 // A rollout that waits for a surge pod without a node says so after two minutes, once, with a way out.
 func TestSurgeBlocked(t *testing.T) {
 	none, one := Limits("1", "0"), Limits("1", "1")
-	quota := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: "exceeded quota: small"}
+	quota := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: `pods "web-3" is forbidden: exceeded quota: small, requested: pods=1`}
 	tests := map[string]struct {
 		observed plan.Observed
 		failure  *requeue.Failure
@@ -38,15 +38,14 @@ func TestSurgeBlocked(t *testing.T) {
 		wayOut   bool          // is in the message of Ready
 		again    time.Duration // until the status changes
 	}{
-		"for two minutes":         {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute))), blocked: true, wayOut: true},
-		"for less":                {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(90*time.Second))), again: 30 * time.Second},
-		"a pod may be missing":    {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
-		"it is no surge pod":      {observed: RollingOut(Next(4, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
-		"no rollout":              {observed: Observe(Manager(3, none), Pod(0), Pod(1), Pod(2), Pod(3, unplaced(2*time.Minute)))},
-		"paused":                  {observed: RollingOut(Next(3, none, func(m *v1.PodManager) { m.Spec.Paused = true }), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
-		"a quota":                 {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2)), failure: quota, wayOut: true},
-		"a quota for a scale-up":  {observed: RollingOut(Next(4, none), Pod(0), Pod(1), Pod(2)), failure: quota},
-		"a quota, pods may leave": {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2)), failure: quota},
+		"for two minutes":        {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute))), blocked: true, wayOut: true},
+		"for less":               {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(90*time.Second))), again: 30 * time.Second},
+		"a pod may be missing":   {observed: RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
+		"it is no surge pod":     {observed: RollingOut(Next(4, none), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
+		"no rollout":             {observed: Observe(Manager(3, none), Pod(0), Pod(1), Pod(2), Pod(3, unplaced(2*time.Minute)))},
+		"paused":                 {observed: RollingOut(Next(3, none, func(m *v1.PodManager) { m.Spec.Paused = true }), Pod(0), Pod(1), Pod(2), Pod(3, V2, unplaced(2*time.Minute)))},
+		"a quota":                {observed: RollingOut(Next(3, none), Pod(0), Pod(1), Pod(2)), failure: quota, wayOut: true},
+		"a quota for a scale-up": {observed: RollingOut(Next(4, none), Pod(0), Pod(1), Pod(2)), failure: quota},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

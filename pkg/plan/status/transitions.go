@@ -45,7 +45,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		case v1.ReasonPartition:
 			add(corev1.EventTypeNormal, v1.EventPartition, "The partition is reached: %s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonHalted:
-			add(corev1.EventTypeWarning, v1.EventHalted, "No further pod is updated: %s", messageOf(status, v1.ConditionReady))
+			add(corev1.EventTypeWarning, v1.EventHalted, "%s: %s", haltOf(manager, status), messageOf(status, v1.ConditionReady))
 		case v1.ReasonSurgeBlocked:
 			add(corev1.EventTypeWarning, v1.EventSurgeBlocked, "%s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonReplacementLate:
@@ -65,6 +65,14 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 			pods(int(status.AvailableReplicas)))
 	}
 	return steps
+}
+
+// haltOf returns what a halt means for the pods.
+func haltOf(manager *v1.PodManager, status *v1.PodManagerStatus) string {
+	if areAllUpdated(manager, status) {
+		return "The rollout is not complete"
+	}
+	return "No further pod is updated"
 }
 
 // isDeadlineExceeded reports whether a rollout has used up progressDeadlineSeconds. It reads the record instead of the condition Stalled, which

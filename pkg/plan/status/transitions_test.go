@@ -100,6 +100,10 @@ func TestTransitions(t *testing.T) {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonHalted),
 			want: []string{"Warning RolloutHalted No further pod is updated: why"},
 		},
+		"halted with all pods updated": {
+			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonHalted, func(s *v1.PodManagerStatus) { s.UpdatedReplicas = 3 }),
+			want: []string{"Warning RolloutHalted The rollout is not complete: why"},
+		},
 		"still halted": {old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonHalted, stalledBy(v1.ReasonHalted))},
 		"impossible in place": {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonNotInPlace),

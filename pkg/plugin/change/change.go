@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -49,6 +51,28 @@ func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
 		{Op: "test", Path: "/metadata/generation", Value: manager.Generation},
 	}
 	return json.Marshal(slices.Concat(tests, c.ops))
+}
+
+// Applied returns the PodManager that the change was made for as it is after the change, without the API server's checks and defaults.
+func (c Change) Applied(manager *v1.PodManager) (*v1.PodManager, error) {
+	before, err := json.Marshal(manager)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.Patch(manager)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := jsonpatch.DecodePatch(data)
+	if err != nil {
+		return nil, err
+	}
+	after, err := patch.Apply(before)
+	if err != nil {
+		return nil, err
+	}
+	changed := &v1.PodManager{}
+	return changed, json.Unmarshal(after, changed)
 }
 
 // set sets a field, whether or not it exists. Its parent must exist.

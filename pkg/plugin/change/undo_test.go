@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,30 +15,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// applied returns the PodManager after the API server has applied a change.
+// applied returns the PodManager after a change.
 func applied(t *testing.T, m *v1.PodManager, c Change) *v1.PodManager {
 	t.Helper()
-	before, err := json.Marshal(m)
+	after, err := c.Applied(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := c.Patch(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := jsonpatch.DecodePatch(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := patch.Apply(before)
-	if err != nil {
-		t.Fatalf("%v: %s", err, data)
-	}
-	result := &v1.PodManager{}
-	if err := json.Unmarshal(after, result); err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return after
 }
 
 // After undo, the spec produces the exact template of the revision, in either form, and nothing else has changed. A second undo reverts the

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Restart replaces all pods, within the rollout's budget.
@@ -33,9 +34,9 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	status := &manager.Status
 	switch {
 	case status.ObservedGeneration != manager.Generation:
-		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; look at kubectl podmanager status %[1]s first", manager.Name)
+		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; look at %s status %[1]s first", manager.Name, text.Command)
 	case !hasFailed(status):
-		return Change{}, fmt.Errorf("no revision of %s was rolled back or has halted, so there is none to try again; kubectl podmanager restart %[1]s replaces its pods", manager.Name)
+		return Change{}, fmt.Errorf("no revision of %s was rolled back or has halted, so there is none to try again; %s restart %[1]s replaces its pods", manager.Name, text.Command)
 	}
 	c, err := Restart(manager, now)
 	c.Said = "retries " + status.UpdateRevision

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
 	. "github.com/mycompany/podmanager/pkg/plugin/check"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 	"github.com/mycompany/podmanager/pkg/policy"
 )
@@ -25,7 +26,7 @@ func facts(changes ...func(*Facts)) Facts {
 		Namespace: "podmanager-system", Lease: lease(time.Second), Resizes: true, Now: plantest.Now,
 		Controllers: []Controller{{Name: "podmanager-controller", Args: []string{"-leader-elect"}, Available: 2}},
 		Rules:       []policy.Rule{{Name: "pod-rights"}, {Name: "revision-rights"}},
-		Rights:      []Right{{Verb: "list", Resource: "pods", For: "get", Role: "view", Allowed: true}},
+		Rights:      []Right{{Right: rights.ListPods, For: "get", Allowed: true}}, RightsIn: "ns",
 		Manager: plantest.Manager(3, func(m *v1.PodManager) {
 			m.Status.ObservedGeneration, m.Labels = 7, map[string]string{"team": "a"}
 		}),
@@ -134,6 +135,15 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// Every permission that a verb needs is in a role that check can name.
+func TestEveryRightHasARole(t *testing.T) {
+	for _, right := range Rights() {
+		if right.Role() == "" || right.For == "" {
+			t.Errorf("%s: the role is %q, for %q", right, right.Role(), right.For)
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	got := text.Join(Lines(Judge(facts(func(f *Facts) {
 		f.Rights[0].Allowed, f.Manager, f.Rules[0].Missing = false, nil, "no policy"
@@ -145,7 +155,7 @@ Controller   ok        Deployment podmanager-controller has 2 pods available
 Policy       warning   no policy, so that users who may write PodManagers can create pods without the right to create pods
                          kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
-                         needed for get; the role view has it
+                         needed for get; the role view has it: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
 `
 	if got != want {
 		t.Errorf("got\n%s", got)

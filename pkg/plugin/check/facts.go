@@ -7,6 +7,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
@@ -36,8 +37,9 @@ type Facts struct {
 	Rules      []policy.Rule
 	RulesError error
 
-	// Rights are the permissions that the verbs need.
-	Rights []Right
+	// Rights are the permissions that the verbs need, in the namespace RightsIn.
+	Rights   []Right
+	RightsIn string
 	// Resizes reports whether the API server has pods/resize.
 	Resizes bool
 	// Manager is the PodManager to check. It is nil if the user named none.
@@ -66,9 +68,9 @@ type Controller struct {
 
 // Right is a permission that verbs need, and whether the user has it.
 type Right struct {
-	Verb, Group, Resource, Subresource string
-	// For lists the plugin's verbs that need the permission. Role is the built-in role that has it.
-	For, Role string
+	rights.Right
+	// For lists the plugin's verbs that need the permission.
+	For string
 
 	Allowed bool
 	Err     error
@@ -76,27 +78,21 @@ type Right struct {
 
 // Rights returns the permissions that the plugin's verbs need.
 func Rights() []Right {
+	right := func(verb, group, resource, use string) Right {
+		return Right{Right: rights.Right{Verb: verb, Group: group, Resource: resource}, For: use}
+	}
 	const ours = v1.GroupName
 	return []Right{
-		{Verb: "list", Group: ours, Resource: "podmanagers", For: "get", Role: "view"},
-		{Verb: "watch", Group: ours, Resource: "podmanagers", For: "get -w, status", Role: "view"},
-		{Verb: "list", Resource: "pods", For: "get, why, history", Role: "view"},
-		{Verb: "list", Group: "apps", Resource: "controllerrevisions", For: "history, diff, undo", Role: "view"},
-		{Verb: "list", Resource: "events", For: "why", Role: "view"},
-		{Verb: "get", Resource: "pods", Subresource: "log", For: "why", Role: "view"},
-		{Verb: "get", Group: "apps", Resource: "deployments", For: "convert", Role: "view"},
-		{Verb: "patch", Group: ours, Resource: "podmanagers", For: "undo, restart, pause, resume, retry, promote, set image", Role: "edit"},
-		{Verb: "update", Group: ours, Resource: "podmanagers", Subresource: "scale", For: "scale", Role: "edit"},
+		right("list", ours, "podmanagers", "get"),
+		right("watch", ours, "podmanagers", "get -w, status"),
+		{Right: rights.ListPods, For: "get, why, history"},
+		{Right: rights.ListRevisions, For: "history, diff, undo"},
+		right("list", "", "events", "why"),
+		right("get", "", "pods/log", "why"),
+		right("get", "apps", "deployments", "convert"),
+		right("patch", ours, "podmanagers", "undo, restart, pause, resume, retry, promote, set image"),
+		right("update", ours, "podmanagers/scale", "scale"),
 		// Needed only if artifacts/policy.yaml is installed.
-		{Verb: "create", Resource: "pods", For: "creating PodManagers, undo, restart, retry, set image", Role: "edit"},
+		{Right: rights.CreatePods, For: "creating PodManagers, undo, restart, retry, set image"},
 	}
-}
-
-// String returns the permission in RBAC terms.
-func (r Right) String() string {
-	resource := r.Resource
-	if r.Subresource != "" {
-		resource += "/" + r.Subresource
-	}
-	return r.Verb + " " + resource
 }

@@ -55,17 +55,19 @@ func TestAdvise(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no CRD":            {missing, "install the CRD with kubectl apply -f artifacts/crd.yaml"},
-		"no object":         {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
-		"not logged in":     {apierrors.NewUnauthorized("no"), "log in again"},
-		"forbidden":         {apierrors.NewForbidden(resource, "web", errors.New("no")), "ask for the role view or edit in namespace ns"},
+		"no CRD":        {missing, "install the CRD with kubectl apply -f artifacts/crd.yaml"},
+		"no object":     {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
+		"not logged in": {apierrors.NewUnauthorized("no"), "log in again"},
+		"forbidden": {apierrors.NewForbidden(resource, "web", errors.New(`User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`)),
+			"; the role podmanager-edit has it: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns (kubectl pm check tells more)"},
+		"another policy":    {apierrors.NewForbidden(resource, "web", errors.New("not on Fridays")), "not on Fridays (kubectl pm check tells more)"},
 		"somebody else":     {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
 		"a test of a patch": {invalid("testing path /metadata/generation value failed: test failed"), "try again"},
 		"another refusal":   {invalid("metadata.name is too long"), "metadata.name is too long"},
 		"no server":         {&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, "https://server cannot be reached: connection refused"},
 		"anything else":     {errors.New("boom"), "boom"},
 	}
-	c := &Cluster{Server: "https://server", Command: "kubectl pm"}
+	c := &Cluster{Server: "https://server"}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := c.Advise(test.err, "ns"); !strings.Contains(got.Error(), test.want) {

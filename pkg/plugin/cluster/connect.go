@@ -40,14 +40,12 @@ type Cluster struct {
 	Discovery discovery.DiscoveryInterface
 	// Server is the address of the API server. Namespace is the namespace that the user works in.
 	Server, Namespace string
-	// Command is how the user invokes the plugin. It appears in advice.
-	Command string
 
 	config *rest.Config
 }
 
 // Connect creates the clients. It does not send a request.
-func (f *Flags) Connect(userAgent, command string) (*Cluster, error) {
+func (f *Flags) Connect(userAgent string) (*Cluster, error) {
 	loaded := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(f.rules, f.overrides)
 	config, err := loaded.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
@@ -61,7 +59,7 @@ func (f *Flags) Connect(userAgent, command string) (*Cluster, error) {
 		return nil, err
 	}
 	config.UserAgent, config.QPS, config.Burst = userAgent, qps, burst
-	c := &Cluster{Server: config.Host, Namespace: namespace, Command: command, config: config}
+	c := &Cluster{Server: config.Host, Namespace: namespace, config: config}
 	if c.Managers, err = versioned.NewForConfig(config); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-// Package cluster contains all communication of kubectl podmanager with the API server.
+// Package cluster contains all communication of kubectl pm with the API server.
 //
 // connect.go creates the clients from kubectl's flags. read.go parses which PodManagers a user means, and reads them with their pods and
 // revisions, as far as the user may. watch.go keeps them up to date and reconnects if the connection drops. write.go writes changes, and

@@ -13,17 +13,19 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/manifest"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 )
 
 // TryApply returns a PodManager as it would be after kubectl apply: the API server validates and defaults it, but does not persist it. live is
-// nil if the PodManager does not exist yet. If the user may not patch PodManagers, the result is based on the file alone, with a warning.
+// nil if the PodManager does not exist yet. If the user lacks a right that kubectl apply needs, the result is based on the file alone, with a
+// warning.
 func (c *Cluster) TryApply(ctx context.Context, live *v1.PodManager, file manifest.Manifest) (wanted *v1.PodManager, warning string, err error) {
 	namespace := file.Manager.Namespace
 	wanted, err = c.tryPatch(ctx, live, file)
 	switch {
 	case err == nil:
 		return wanted, "", nil
-	case apierrors.IsForbidden(err) && !c.mayPatch(ctx, live, namespace):
+	case apierrors.IsForbidden(err) && c.lacksRight(ctx, live, namespace):
 		warning = "the API server has not checked and completed the manifest, so its defaults may show as changes: " + c.Advise(err, namespace).Error()
 		if live == nil {
 			return file.Manager, warning, nil
@@ -39,19 +41,32 @@ func (c *Cluster) TryApply(ctx context.Context, live *v1.PodManager, file manife
 	}
 }
 
-// mayPatch reports whether the user may patch PodManagers. If so, a refusal comes from an admission policy, and kubectl apply would fail as well.
-func (c *Cluster) mayPatch(ctx context.Context, live *v1.PodManager, namespace string) bool {
-	verbs := []string{"patch"}
-	if live == nil {
-		verbs = append(verbs, "create")
+// TryVerb returns a PodManager as it would be after a verb that changes it. If the user lacks a right that the verb needs, the API server has not
+// checked the result, and there is a warning.
+func (c *Cluster) TryVerb(ctx context.Context, live *v1.PodManager, verb Verb) (wanted *v1.PodManager, warning string, err error) {
+	wanted, what, err := c.Do(ctx, live, verb, DryRunServer)
+	if !apierrors.IsForbidden(err) || !c.lacksRight(ctx, live, live.Namespace) {
+		return wanted, "", err
 	}
-	for _, verb := range verbs {
-		right := check.Right{Verb: verb, Group: v1.GroupName, Resource: "podmanagers"}
-		if c.review(ctx, &right, namespace); right.Err == nil && !right.Allowed {
-			return false
+	warning = "the API server has not checked the change, and would refuse it: " + err.Error()
+	wanted, err = what.Applied(live)
+	return wanted, warning, err
+}
+
+// lacksRight reports whether the user lacks a right that a changed template needs: to PodManagers, or, where artifacts/policy.yaml is installed, to
+// create the pods. The user can still see what a user with the right would get. If no right is lacking, a refusal is about the change itself.
+func (c *Cluster) lacksRight(ctx context.Context, live *v1.PodManager, namespace string) bool {
+	needed := []rights.Right{{Verb: "patch", Group: v1.GroupName, Resource: "podmanagers"}, rights.CreatePods}
+	if live == nil {
+		needed = append(needed, rights.Right{Verb: "create", Group: v1.GroupName, Resource: "podmanagers"})
+	}
+	for _, right := range needed {
+		asked := check.Right{Right: right}
+		if c.review(ctx, &asked, namespace); asked.Err == nil && !asked.Allowed {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // tryPatch sends what kubectl apply would send, as a dry run: a merge patch if kubectl last applied on the client side, and otherwise the file.

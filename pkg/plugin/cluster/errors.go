@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Advise adds advice to an error from the API server.
@@ -17,13 +20,13 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
-		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, c.Command)
+		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, text.Command)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, c.Command)
+		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, text.Command)
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s; ask for the role view or edit in namespace %s (%s check tells more)", strings.TrimSpace(err.Error()), namespace, c.Command)
+		return forbidden(err)
 	case isChanged(err):
 		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):
@@ -32,6 +35,25 @@ func (c *Cluster) Advise(err error, namespace string) error {
 		return err
 	}
 }
+
+// forbidden adds to a refusal which role would help, and how an administrator gives it to the user.
+func forbidden(err error) error {
+	said := strings.TrimSpace(err.Error())
+	if advice := rights.Refused(said); advice != "" {
+		said += "; " + advice
+	}
+	return advised{fmt.Sprintf("%s (%s check tells more)", said, text.Command), err}
+}
+
+// advised is an error of the API server with advice.
+type advised struct {
+	said string
+	err  error
+}
+
+func (a advised) Error() string { return a.said }
+
+func (a advised) Unwrap() error { return a.err }
 
 // isChanged reports whether a patch was refused because the object has changed since it was read. The API server has no separate reason for that.
 func isChanged(err error) bool {

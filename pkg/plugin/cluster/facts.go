@@ -32,7 +32,7 @@ const leaseName = "podmanager-controller"
 
 // Facts reads the facts that check needs, in parallel.
 func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, controllerNamespace string) (check.Facts, error) {
-	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), Manager: manager, Now: time.Now()}
+	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), RightsIn: namespace, Manager: manager, Now: time.Now()}
 	version, err := c.Discovery.ServerVersion()
 	if err != nil {
 		return f, c.Advise(err, namespace)
@@ -116,9 +116,10 @@ func (c *Cluster) rules(ctx context.Context) ([]policy.Rule, error) {
 }
 
 func (c *Cluster) review(ctx context.Context, right *check.Right, namespace string) {
+	resource, subresource, _ := strings.Cut(right.Resource, "/")
 	review, err := c.Kube.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: namespace, Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource,
+			Namespace: namespace, Verb: right.Verb, Group: right.Group, Resource: resource, Subresource: subresource,
 		}},
 	}, metav1.CreateOptions{})
 	if right.Err = err; err == nil {

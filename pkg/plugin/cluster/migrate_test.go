@@ -100,7 +100,7 @@ func (s *storage) cluster(t *testing.T) *Cluster {
 		_ = json.NewEncoder(w).Encode(body)
 	}))
 	t.Cleanup(server.Close)
-	return &Cluster{Server: server.URL, Command: "kubectl pm", config: &rest.Config{Host: server.URL}}
+	return &Cluster{Server: server.URL, config: &rest.Config{Host: server.URL}}
 }
 
 func TestMigrate(t *testing.T) {

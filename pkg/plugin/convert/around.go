@@ -34,15 +34,19 @@ func scaleTarget(name string) string {
 }
 
 // around returns notes on other objects that refer to the source or its pods.
-func (c *conversion) around(object *unstructured.Unstructured, live *Live) []string {
-	if live == nil {
-		return []string{
-			fmt.Sprintf("what scales %s, such as a HorizontalPodAutoscaler, has to name PodManager %s (apiVersion %s) in its scaleTargetRef",
-				from(object), c.name, v1.GroupVersionKind.GroupVersion()),
-			"Services and PodDisruptionBudgets go on: they select pods by labels, which stay",
-		}
-	}
+func (c *conversion) around(object *unstructured.Unstructured, o Options) []string {
 	var notes []string
+	live := o.Live
+	if live == nil {
+		for _, name := range autoscalersOf(object, o) {
+			notes = append(notes, c.retarget(name))
+		}
+		if len(notes) == 0 {
+			notes = append(notes, fmt.Sprintf("what scales %s, such as a HorizontalPodAutoscaler, has to name PodManager %s (apiVersion %s) in its scaleTargetRef",
+				from(object), c.name, v1.GroupVersionKind.GroupVersion()))
+		}
+		return append(notes, "Services and PodDisruptionBudgets go on: they select pods by labels, which stay")
+	}
 	for _, name := range live.Autoscalers {
 		notes = append(notes, fmt.Sprintf("HorizontalPodAutoscaler %s scales it: kubectl patch hpa %[1]s --type=merge -p '%s'", name, scaleTarget(c.name)))
 	}

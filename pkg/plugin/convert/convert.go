@@ -24,6 +24,10 @@ type Options struct {
 	Name string
 	// Live is what was found around a live object. It is nil for an object from a file.
 	Live *Live
+	// Autoscalers are the HorizontalPodAutoscalers of the same file.
+	Autoscalers []*unstructured.Unstructured
+	// KeepReplicas keeps the number of pods even if an autoscaler sets it, for a script that hands over exactly the pods that there are.
+	KeepReplicas bool
 }
 
 // Result is a PodManager, and notes that the user should read.
@@ -78,6 +82,9 @@ func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
 	}
 	metadata := c.metadata()
 	c.common()
+	if autoscalers := autoscalersOf(object, o); len(autoscalers) > 0 && !o.KeepReplicas {
+		c.leaveReplicas(autoscalers)
+	}
 	if err := find(gk).convert(c); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", from(object), err)
 	}
@@ -87,7 +94,7 @@ func Convert(object *unstructured.Unstructured, o Options) (Result, error) {
 	}
 	c.tellRest()
 	c.aboutFailures()
-	for _, note := range c.around(object, o.Live) {
+	for _, note := range c.around(object, o) {
 		c.note("%s", note)
 	}
 	return Result{

@@ -20,7 +20,7 @@ func parse(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	if kind == "CloneSet" {
 		group = "apps.kruise.io/v1alpha1"
 	}
-	objects, err := Documents([]byte("{apiVersion: " + group + ", kind: " + kind + ", metadata: {name: web}, spec: {" + spec + podTemplate + "}}"))
+	objects, _, err := Documents([]byte("{apiVersion: " + group + ", kind: " + kind + ", metadata: {name: web}, spec: {" + spec + podTemplate + "}}"))
 	if err != nil || len(objects) != 1 {
 		t.Fatalf("%d objects, %v", len(objects), err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,10 +15,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Documents returns the objects in a YAML or JSON file, which may have several documents and lists. All objects must be of a known kind.
-func Documents(data []byte) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	var unknown []string
+// Documents returns the objects in a YAML or JSON file, which may have several documents and lists, and the HorizontalPodAutoscalers that scale
+// them. All other objects must be of a kind that can be converted.
+func Documents(data []byte) (objects, autoscalers []*unstructured.Unstructured, err error) {
+	var others []*unstructured.Unstructured
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for number := 1; ; number++ {
 		document, err := reader.Read()
@@ -25,26 +26,35 @@ func Documents(data []byte) ([]*unstructured.Unstructured, error) {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		found, err := objectsIn(document)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", number, err)
+			return nil, nil, fmt.Errorf("document %d: %w", number, err)
 		}
 		for _, object := range found {
-			if Check(object.GroupVersionKind().GroupKind()) != nil {
-				unknown = append(unknown, from(object)+" ("+object.GetAPIVersion()+")")
+			if Check(object.GroupVersionKind().GroupKind()) == nil {
+				objects = append(objects, object)
+			} else {
+				others = append(others, object)
 			}
-			objects = append(objects, object)
+		}
+	}
+	var unknown []string
+	for _, other := range others {
+		if isAutoscaler(other) && slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool { return scales(other, object) }) {
+			autoscalers = append(autoscalers, other)
+		} else {
+			unknown = append(unknown, from(other)+" ("+other.GetAPIVersion()+")")
 		}
 	}
 	switch {
 	case len(unknown) > 0:
-		return nil, fmt.Errorf("%s cannot be converted, and nothing was; what can be is %s", strings.Join(unknown, ", "), Kinds())
+		return nil, nil, fmt.Errorf("%s cannot be converted, and nothing was; what can be is %s", strings.Join(unknown, ", "), Kinds())
 	case len(objects) == 0:
-		return nil, fmt.Errorf("there is no object; what can be converted is %s", Kinds())
+		return nil, nil, fmt.Errorf("there is no object; what can be converted is %s", Kinds())
 	default:
-		return objects, nil
+		return objects, autoscalers, nil
 	}
 }
 

@@ -28,7 +28,7 @@ func TestDocuments(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects, err := Documents([]byte(test.data))
+			objects, _, err := Documents([]byte(test.data))
 			if len(objects) != test.want || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 				t.Errorf("got %d objects, %v", len(objects), err)
 			}
@@ -37,7 +37,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	objects, err := Documents([]byte(web))
+	objects, _, err := Documents([]byte(web))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +47,7 @@ func TestManifest(t *testing.T) {
 	}
 	got, err := result.Manifest()
 	const want = `# Made from Deployment web. What to know:
+# - spec.replicas: is left out, because HorizontalPodAutoscaler scaler sets it, and each kubectl apply would undo that; a new PodManager begins with 3 pods
 # - new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a Deployment
 # - HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web"}}}'
 # - PodDisruptionBudget budget goes on: it selects pods by labels, which stay
@@ -56,7 +57,6 @@ kind: PodManager
 metadata:
   name: web
 spec:
-  replicas: 1
   template:
     spec:
       containers:

@@ -20,15 +20,17 @@ func FuzzConvert(f *testing.F) {
 	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web\n---"},"spec":{"x\nkind: Pod":1,"template":{"metadata":{"annotations":{"apps.mycompany.com/delete":"true"}},"y\r\u2028z":2}}}`), "web")
 	f.Add([]byte("apiVersion: v1\nkind: List\nitems: [{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: a}, spec: 5}, 7]"), "")
 	f.Add([]byte("---\n---\n# nothing\n"), "")
+	f.Add([]byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2}\n---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\n"+
+		"metadata: {name: \"a\\nspec: {paused: true}\"}\nspec: {scaleTargetRef: {kind: Deployment, name: web}}"), "")
 	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","annotations":{"a":"\u007f"}},"spec":{"replicas":1}}`), "")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		objects, err := Documents(data)
+		objects, autoscalers, err := Documents(data)
 		if err != nil {
 			return
 		}
 		for _, object := range objects {
 			before := object.DeepCopy()
-			result, err := Convert(object, Options{Name: name})
+			result, err := Convert(object, Options{Name: name, Autoscalers: autoscalers})
 			if !reflect.DeepEqual(before, object) {
 				t.Errorf("the object became %v", object)
 			}

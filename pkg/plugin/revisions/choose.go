@@ -1,12 +1,12 @@
 package revisions
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // Choose returns the revision with the given number, hash or name.
@@ -27,8 +27,8 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 	if len(known) == 0 {
 		return snapshot.Revision{}, fmt.Errorf("%s has no stored revision yet, so there is none to choose", s.Manager.Name)
 	}
-	return snapshot.Revision{}, fmt.Errorf("%s has no revision %s; there are %s (see kubectl podmanager history %[1]s)",
-		s.Manager.Name, wanted, strings.Join(known, ", "))
+	return snapshot.Revision{}, fmt.Errorf("%s has no revision %s; there are %s (see %s history %[1]s)",
+		s.Manager.Name, wanted, strings.Join(known, ", "), text.Command)
 }
 
 // Present returns the revision of the current template.
@@ -50,5 +50,5 @@ func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 			}
 		}
 	}
-	return snapshot.Revision{}, errors.New(s.Manager.Name + " has no other revision to return to; kubectl podmanager history " + s.Manager.Name + " shows them")
+	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; %s history %[1]s shows them", s.Manager.Name, text.Command)
 }

@@ -14,11 +14,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// How a field can be changed.
+// How a field, or the template as a whole, is changed.
 const (
 	InPlace = "in place"
 	Resize  = "resize"
 	NewPod  = "new pod"
+	// WithNewPod is for a field that needs no new pod itself, if another field of the same change needs one.
+	WithNewPod = "with the new pod"
+	// Impossible is for a change that needs new pods while podUpdatePolicy forbids them.
+	Impossible = "impossible"
 )
 
 // Difference is what differs between two templates.
@@ -36,7 +40,7 @@ type Change struct {
 	Path string `json:"path"`
 	From any    `json:"from,omitempty"`
 	To   any    `json:"to,omitempty"`
-	// How is the way to change this field alone. Why gives details.
+	// How is the way in which this field is changed, as a part of the whole change. Why gives details.
 	How string `json:"how"`
 	Why string `json:"why,omitempty"`
 }
@@ -52,10 +56,27 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 		return d
 	}
 	d.How, d.Why = judge(from, to)
-	if d.How != NewPod && manager.PodUpdatePolicy() == v1.RecreatePods {
+	switch policy := manager.PodUpdatePolicy(); {
+	case d.How != NewPod && policy == v1.RecreatePods:
+		d.replace(NewPod)
 		d.How, d.Why = NewPod, "podUpdatePolicy is Recreate"
+	case d.How == NewPod:
+		d.replace(WithNewPod)
+		if policy == v1.InPlaceOnly {
+			d.How, d.Why = Impossible, "podUpdatePolicy is InPlaceOnly, and "+d.Why
+		}
 	}
 	return d
+}
+
+// replace sets how the fields are changed that could be changed in place alone, if the change as a whole needs new pods: a table must not promise
+// that pods stay, when the sentence below it says that they are replaced.
+func (d *Difference) replace(how string) {
+	for i := range d.Fields {
+		if d.Fields[i].How != NewPod {
+			d.Fields[i].How, d.Fields[i].Why = how, ""
+		}
+	}
 }
 
 // with returns the template with one field changed.
@@ -101,10 +122,10 @@ func (d Difference) Lines(style text.Style) []string {
 		return []string{d.From + " and " + d.To + " have the same template."}
 	}
 	table := text.Table{Columns: []text.Column{{Title: "FIELD"}, {Title: "FROM"}, {Title: "TO"}, {Title: "HOW"}}}
-	colours := map[string]text.Colour{InPlace: text.Good, Resize: text.Good, NewPod: text.Notable}
+	colours := map[string]text.Colour{InPlace: text.Good, Resize: text.Good, NewPod: text.Notable, WithNewPod: text.Notable}
 	for _, change := range d.Fields {
 		how := change.How
-		if change.Why != "" && change.How != NewPod {
+		if change.Why != "" && change.How == InPlace {
 			how += ", " + change.Why
 		}
 		table.Add(text.Plainly(change.Path), text.Plainly(show(change.From)), text.Plainly(show(change.To)), text.Cell{Text: how, Colour: colours[change.How]})
@@ -120,6 +141,8 @@ func (d Difference) Summary() string {
 		return "The template stays the same."
 	case NewPod:
 		return "Pods are replaced: " + d.Why + "."
+	case Impossible:
+		return "Pods stay as they are: " + d.Why + "."
 	case Resize:
 		return "Pods are resized in place, if their node has room."
 	default:

@@ -120,15 +120,26 @@ func TestDiff(t *testing.T) {
 	cpu := func(t *corev1.PodTemplateSpec) {
 		t.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("200m")
 	}
+	variable := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env[1].Value = "3" }
 	tests := map[string]struct {
 		change func(*corev1.PodTemplateSpec)
 		policy v1.PodUpdatePolicy
 		want   string
 	}{
-		"nothing":      {func(*corev1.PodTemplateSpec) {}, v1.InPlaceIfPossible, "A and B have the same template."},
-		"an image":     {image, v1.InPlaceIfPossible, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are updated in place, restarts app."},
-		"not in place": {image, v1.RecreatePods, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are replaced: podUpdatePolicy is Recreate."},
-		"CPU":          {cpu, v1.InPlaceOnly, "spec.containers[app].resources.requests.cpu 100m 200m resize | Pods are resized in place, if their node has room."},
+		"nothing":           {func(*corev1.PodTemplateSpec) {}, v1.InPlaceIfPossible, "A and B have the same template."},
+		"an image":          {image, v1.InPlaceIfPossible, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are updated in place, restarts app."},
+		"not in place":      {image, v1.RecreatePods, "spec.containers[app].image app:1 app:2 new pod | Pods are replaced: podUpdatePolicy is Recreate."},
+		"CPU, not in place": {cpu, v1.RecreatePods, "spec.containers[app].resources.requests.cpu 100m 200m new pod | Pods are replaced: podUpdatePolicy is Recreate."},
+		"one field needs a new pod": {func(t *corev1.PodTemplateSpec) { image(t); variable(t) }, v1.InPlaceIfPossible,
+			"spec.containers[app].env[B].value 2 3 new pod | spec.containers[app].image app:1 app:2 with the new pod | " +
+				"Pods are replaced: template.spec.containers[0].env[1].value differs."},
+		"one field needs a new pod, by any means": {func(t *corev1.PodTemplateSpec) { image(t); variable(t) }, v1.RecreatePods,
+			"spec.containers[app].env[B].value 2 3 new pod | spec.containers[app].image app:1 app:2 with the new pod | " +
+				"Pods are replaced: template.spec.containers[0].env[1].value differs."},
+		"only in place": {func(t *corev1.PodTemplateSpec) { image(t); variable(t) }, v1.InPlaceOnly,
+			"spec.containers[app].env[B].value 2 3 new pod | spec.containers[app].image app:1 app:2 with the new pod | " +
+				"Pods stay as they are: podUpdatePolicy is InPlaceOnly, and template.spec.containers[0].env[1].value differs."},
+		"CPU": {cpu, v1.InPlaceOnly, "spec.containers[app].resources.requests.cpu 100m 200m resize | Pods are resized in place, if their node has room."},
 		"image and CPU": {func(t *corev1.PodTemplateSpec) { image(t); cpu(t) }, v1.InPlaceOnly,
 			"spec.containers[app].image app:1 app:2 in place, restarts app | spec.containers[app].resources.requests.cpu 100m 200m resize | " +
 				"Pods are updated in place, with a resize; restarts app."},
@@ -138,7 +149,7 @@ func TestDiff(t *testing.T) {
 			"metadata.annotations.a <none> x in place | Pods are updated in place, without a restart."},
 		"all labels gone": {func(t *corev1.PodTemplateSpec) { t.Labels = nil }, v1.InPlaceOnly,
 			"metadata.labels.tier front <none> in place | Pods are updated in place, without a restart."},
-		"a variable": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env[1].Value = "3" }, v1.InPlaceIfPossible,
+		"a variable": {variable, v1.InPlaceIfPossible,
 			"spec.containers[app].env[B].value 2 3 new pod | Pods are replaced: template.spec.containers[0].env[1].value differs."},
 		"a variable less": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env = t.Spec.Containers[0].Env[1:] }, v1.InPlaceIfPossible,
 			`spec.containers[app].env[A] {"name":"A","value":"1"} <none> new pod | Pods are replaced: template.spec.containers[0].env differs.`},
@@ -163,8 +174,12 @@ func TestDiff(t *testing.T) {
 			for i := range lines {
 				lines[i] = strings.Join(strings.Fields(lines[i]), " ")
 			}
-			if got := strings.Join(lines, " | "); got != test.want {
+			got := strings.Join(lines, " | ")
+			if got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+			if strings.Contains(got, "in place") && strings.Contains(got, "replaced") {
+				t.Errorf("pods cannot be both updated in place and replaced: %s", got)
 			}
 		})
 	}

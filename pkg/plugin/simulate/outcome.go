@@ -53,7 +53,7 @@ func (o Outcome) sentence() (string, text.Colour) {
 	case Completed:
 		return "completed", text.Good
 	case Halted:
-		return "halted: no further pod is updated until a user acts", text.Bad
+		return "halted until a user acts", text.Bad
 	case RolledBack:
 		return "rolled back", text.Bad
 	case Partitioned:

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/world"
 )
@@ -67,12 +67,12 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	status := &live.Manager.Status
 	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
 		status.UpdatedReplicas != status.Replicas {
-		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, which a simulation needs; the role view includes that",
-			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace)
+		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, which a simulation needs; %s",
+			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})
 	if known.Update.Name != status.UpdateRevision {
-		return errors.New("the revision of the pods cannot be told without reading controllerrevisions; the role view includes that")
+		return fmt.Errorf("the revision of the pods cannot be told without reading controllerrevisions; %s", rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	if !live.Reads("controllerrevisions") && status.CurrentRevision == status.UpdateRevision {
 		begin.Revisions = append(begin.Revisions, known.Update.ControllerRevision(live.Manager, 1))

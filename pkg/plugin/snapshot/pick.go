@@ -8,6 +8,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 )
 
 // The names of sets of revisions in PodsOf.
@@ -34,7 +35,7 @@ func (s Snapshot) PodsOf(revision string) ([]*corev1.Pod, error) {
 	pods := slices.DeleteFunc(slices.Clone(s.Pods), isOther)
 	switch {
 	case !s.Reads("pods"):
-		return nil, fmt.Errorf("you may not list pods in namespace %s; the role view includes that", s.Manager.Namespace)
+		return nil, fmt.Errorf("you may not list pods in namespace %s; %s", s.Manager.Namespace, rights.ListPods.Advice("", s.Manager.Namespace))
 	case len(s.Pods) == 0:
 		return nil, fmt.Errorf("%s has no pods", s.Manager.Name)
 	case len(pods) == 0:

@@ -31,7 +31,7 @@ func FuzzDraw(f *testing.F) {
 		}
 		all := []snapshot.Snapshot{s}
 		var log Log
-		answer := why.Find(s, "kubectl pm")
+		answer := why.Find(s)
 		answer.Log = []string{message, readyMessage}
 		for _, lines := range [][]string{Draw(s, text.Style{}), List(all, true, text.Style{}), log.Lines(all, true), answer.Lines(text.Style{})} {
 			for _, line := range lines {

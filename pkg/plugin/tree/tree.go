@@ -110,12 +110,17 @@ func colourOf(word string) text.Colour {
 	}
 }
 
-// stateCell returns the state of the PodManager in one word.
+// stateCell returns the state of the PodManager in one word. If it is paused and no pod waits for that, the reason of Ready does not say so, but
+// the next change would not be rolled out.
 func stateCell(manager *v1.PodManager) text.Cell {
 	colours := map[follow.Outcome]text.Colour{
 		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,
 	}
-	return text.Cell{Text: follow.Reason(manager), Colour: colours[follow.OutcomeFor(manager)]}
+	cell := text.Cell{Text: follow.Reason(manager), Colour: colours[follow.OutcomeFor(manager)]}
+	if manager.Spec.Paused && cell.Text != v1.ReasonPaused && manager.DeletionTimestamp == nil {
+		cell.Text += " (paused)"
+	}
+	return cell
 }
 
 // header returns the lines above the tree.

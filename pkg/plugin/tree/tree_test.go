@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,31 @@ func TestList(t *testing.T) {
 	plugintest.Golden(t, "list", List(all, false, text.Style{}))
 	plugintest.Golden(t, "list-of-all-namespaces", List(all, true, text.Style{}))
 	plugintest.Golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
+}
+
+// A PodManager that is paused shows it in the list, whether or not pods wait for that.
+func TestListShowsPaused(t *testing.T) {
+	changed := Manager(3, Image("v2"), Paused)
+	tests := map[string]struct {
+		snapshot snapshot.Snapshot
+		want     string
+	}{
+		"at rest":                 {seen(Observe(Manager(3, Paused), Pods3()...)), "AllReplicasAvailable (paused)"},
+		"not ready":               {seen(Observe(Manager(3, Paused), Pod(0), Pod(1), Pod(2, Crashing))), "PodsNotReady (paused)"},
+		"with pods to update":     {seen(RollingOut(changed, Pods3()...)), "Paused"},
+		"not paused":              {seen(Observe(Manager(3), Pods3()...)), "AllReplicasAvailable"},
+		"paused, being deleted":   {seen(Observe(Manager(3, Paused, Deleting), Pods3()...)), "Terminating"},
+		"paused and not seen yet": {snapshot.New(Manager(3, Paused), nil, nil, nil, Now), "Unobserved (paused)"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			lines := List([]snapshot.Snapshot{test.snapshot}, false, text.Style{})
+			// At least two blanks separate columns.
+			if cells := regexp.MustCompile("  +").Split(lines[1], -1); cells[1] != test.want {
+				t.Errorf("the state is %q, want %q", cells[1], test.want)
+			}
+		})
+	}
 }
 
 // In a pipe, each change is one line, and unchanged state is not repeated.

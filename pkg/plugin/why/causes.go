@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -48,7 +49,7 @@ var causes = map[string]cause{
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
-	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtPod},
+	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtEnding},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }
 
@@ -58,6 +59,18 @@ func causeOf(reason string) cause {
 		return found
 	}
 	return cause{"It is not ready: " + reason, lookAtPod}
+}
+
+// causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, no pod is being created.
+func causeFor(s snapshot.Snapshot, reason string) cause {
+	switch isMissing := reason == v1.ReasonTooFew; {
+	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
+		return causeOf(v1.ReasonStuck)
+	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
+		return cause{"Pods are created when others have terminated", verb("get", "-w")}
+	default:
+		return causeOf(reason)
+	}
 }
 
 // sentence joins a lead and the controller's message.
@@ -97,6 +110,20 @@ func lookAtPod(s snapshot.Snapshot, a Answer) []string {
 	return commands
 }
 
+// lookAtEnding suggests commands that show why the worst pod does not terminate.
+func lookAtEnding(s snapshot.Snapshot, a Answer) []string {
+	if a.Pod == "" {
+		return listPods(s, a)
+	}
+	commands := []string{"kubectl describe pod " + a.Pod}
+	for _, pod := range s.Pods {
+		if pod.Name == a.Pod && pod.Spec.NodeName != "" {
+			commands = append(commands, "kubectl get node "+pod.Spec.NodeName)
+		}
+	}
+	return commands
+}
+
 func rollingOut(s snapshot.Snapshot, a Answer) []string {
 	if a.Pod != "" {
 		return append(verb("get", "-w")(s, a), lookAtPod(s, a)[0])
@@ -107,6 +134,8 @@ func rollingOut(s snapshot.Snapshot, a Answer) []string {
 // refused suggests commands that show what the API server refuses the pod for: a quota, the ServiceAccount, or else the template.
 func refused(s snapshot.Snapshot, a Answer) []string {
 	switch account := history.Template(&s.Manager.Spec).Spec.ServiceAccountName; {
+	case strings.Contains(a.Cause, "maxSurge: 0"):
+		return []string{"kubectl describe quota", fmt.Sprintf(`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}'`, s.Manager.Name)}
 	case strings.Contains(a.Cause, "quota"):
 		return []string{"kubectl describe quota"}
 	case strings.Contains(a.Cause, "service account") && account != "":

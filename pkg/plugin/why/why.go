@@ -36,8 +36,8 @@ type Answer struct {
 	Previous bool `json:"-"`
 }
 
-// Find finds the cause. command is how the user invokes the plugin, such as "kubectl podmanager".
-func Find(s snapshot.Snapshot, command string) Answer {
+// Find finds the cause.
+func Find(s snapshot.Snapshot) Answer {
 	manager := s.Manager
 	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
 	found := worst(s)
@@ -50,13 +50,16 @@ func Find(s snapshot.Snapshot, command string) Answer {
 		}
 		answer.say("pod %s: %s", pod.Name, found.Text)
 	}
-	cause := causeOf(answer.Reason)
+	if overdue := overdue(s); overdue.Pod != nil && overdue.Pod != found.Pod {
+		answer.say("pod %s: %s", overdue.Pod.Name, overdue.Text)
+	}
+	cause := causeFor(s, answer.Reason)
 	answer.Cause = sentence(cause.lead, follow.Message(manager))
 	for _, command := range cause.next(s, answer) {
 		answer.Next = append(answer.Next, strings.TrimSpace(command))
 	}
 	for i := range answer.Next {
-		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", command) + namespaceFlag(answer.Next[i], manager)
+		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", text.Command) + namespaceFlag(answer.Next[i], manager)
 	}
 	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReplicaFailure, v1.ConditionMisconfigured} {
 		if condition := s.Condition(kind); condition.Message != "" && !strings.Contains(answer.Cause, condition.Message) {
@@ -69,9 +72,9 @@ func Find(s snapshot.Snapshot, command string) Answer {
 	return answer
 }
 
-// namespaceFlag returns the flag for every suggested command, so that the command works in any context.
+// namespaceFlag returns the flag for every suggested command, so that the command works in any context. Nodes have no namespace.
 func namespaceFlag(command string, manager *v1.PodManager) string {
-	if command == "" || strings.Contains(command, " -n ") {
+	if command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node ") {
 		return ""
 	}
 	return " -n " + manager.Namespace
@@ -94,7 +97,16 @@ func worst(s snapshot.Snapshot) health.Finding {
 	if found.Pod == nil {
 		found = health.DescribeStuckResize(active, s.Now)
 	}
+	if found.Pod == nil {
+		found = overdue(s)
+	}
 	return found
+}
+
+// overdue returns the first terminating pod that should be gone.
+func overdue(s snapshot.Snapshot) health.Finding {
+	_, _, terminating := podstate.Split(s.Pods)
+	return health.DescribeOverdue(terminating, s.Now)
 }
 
 // culprit returns the container to look at: one that cannot run, one that has crashed, or one that is not ready. It returns nil if there is none.

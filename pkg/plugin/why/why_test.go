@@ -33,7 +33,13 @@ func of(last func(*corev1.Pod), change ...func(*v1.PodManager)) snapshot.Snapsho
 	return seen(o)
 }
 
+// endless makes a pod terminate that should have been gone an hour ago.
+func endless(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Now.Add(-time.Hour)} }
+
+func kept(p *corev1.Pod) { p.Finalizers = []string{"example.com/a"} }
+
 func TestFind(t *testing.T) {
+	recreate, complete := Strategy(v1.RecreateStrategy), func(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
 	tests := map[string]struct {
 		snapshot              snapshot.Snapshot
 		cause, evidence, next string
@@ -61,11 +67,31 @@ func TestFind(t *testing.T) {
 			next: "kubectl describe pod web-2 -n ns|kubectl logs web-2 -c app -n ns", pod: "web-2", container: "app", hasLog: true},
 		"being deleted": {snapshot: seen(Observe(Manager(3, Deleting), Pods3()...)), cause: "It is being deleted, and waits for its pods: ",
 			next: "kubectl get pods -l podmanager=web -n ns"},
+		"pods are created": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1))), cause: "Pods are being created: 2 of 3 pods exist.", next: "kubectl pm get web -w -n ns"},
+		"another pod terminates first": {snapshot: seen(Observe(Manager(3, complete), Pod(0), Pod(1), Pod(2, Terminating))),
+			cause: "Pods are created when others have terminated: 2 of 3 pods exist.", next: "kubectl pm get web -w -n ns"},
+		"another pod never terminates": {snapshot: seen(Observe(Manager(3, complete), Pod(0), Pod(1), Pod(2, endless, kept))),
+			cause:    "Pods do not terminate, and other pods wait for them: 2 of 3 pods exist; web-2 should have been gone by 2026-01-02T02:04:05Z",
+			evidence: "pod web-2: terminating, and should have been gone by 2026-01-02T02:04:05Z: its finalizers keep it (example.com/a)",
+			next:     "kubectl describe pod web-2 -n ns|kubectl get node node-2", pod: "web-2"},
+		"old pods never terminate": {snapshot: seen(RollingOut(Manager(1, Image("v2"), recreate), Pod(0, endless))),
+			cause:    "Pods do not terminate, and other pods wait for them: 0 of 1 pod exist; web-0 should have been gone by 2026-01-02T02:04:05Z",
+			evidence: "pod web-0: terminating, and should have been gone by 2026-01-02T02:04:05Z: look whether node node-0 is ready",
+			next:     "kubectl describe pod web-0 -n ns|kubectl get node node-0", pod: "web-0"},
+		"one never terminates, and none waits for it": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(3), Pod(2, endless, kept))),
+			cause: "Nothing blocks it: 3 of 3 pods available.", evidence: "pod web-2: terminating, and should have been gone by 2026-01-02T02:04:05Z", pod: "web-2"},
+		"one never terminates, and another one fails": {snapshot: seen(Observe(Manager(2), Pod(0), Pod(1, Crashing), Pod(2, endless))),
+			cause: "Not all pods are ready: ", evidence: "pod web-1: container app: CrashLoopBackOff: Error, exit code 3|pod web-2: terminating, and should have been gone by",
+			next: "kubectl describe pod web-1 -n ns|kubectl logs web-1 -c app --previous -n ns", pod: "web-1", container: "app", hasLog: true, previous: true},
+		"being deleted, and one never terminates": {snapshot: seen(Observe(Manager(3, Deleting), Pod(0, endless))), cause: "It is being deleted, and waits for its pods: ",
+			evidence: "pod web-0: terminating, and should have been gone by", next: "kubectl get pods -l podmanager=web -n ns", pod: "web-0"},
 		"not seen by a controller": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), nil, nil, nil, Now),
 			cause: "The last change has not been taken up: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
+		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxSurge: 0`,
+			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}' -n ns`},
 		"a ServiceAccount that is missing": {`0 of 3 pods exist; pods "web-0" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`,
 			"kubectl get serviceaccount robot -n ns"},
 		"Pod Security": {`0 of 3 pods exist; pods "web-0" is forbidden: violates PodSecurity`, "kubectl get pm web -o jsonpath='{.spec.template}' -n ns"},
@@ -77,14 +103,14 @@ func TestFind(t *testing.T) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
 			}}
-			if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.Join(got.Next, "|") != refusal.next {
+			if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.Join(got.Next, "|") != refusal.next {
 				t.Errorf("next is %q, want %q", got.Next, refusal.next)
 			}
 		})
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Find(test.snapshot, "kubectl pm")
+			got := Find(test.snapshot)
 			if !strings.HasPrefix(got.Cause, test.cause) || !strings.HasPrefix(strings.Join(got.Evidence, "|"), test.evidence) ||
 				strings.Join(got.Next, "|") != test.next {
 				t.Errorf("got %+v", got)
@@ -107,13 +133,13 @@ func TestEveryReasonIsKnown(t *testing.T) {
 	} {
 		m := Manager(3)
 		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: reason, Message: "x"}}}
-		if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); strings.HasPrefix(got.Cause, "It is not ready") {
+		if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.HasPrefix(got.Cause, "It is not ready") {
 			t.Errorf("%s: %s", reason, got.Cause)
 		}
 	}
 	m := Manager(3)
 	m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: "Novel", Message: "x"}}}
-	if got := Find(snapshot.New(m, nil, nil, nil, Now), "kubectl pm"); got.Cause != "It is not ready: Novel: x." {
+	if got := Find(snapshot.New(m, nil, nil, nil, Now)); got.Cause != "It is not ready: Novel: x." {
 		t.Errorf("a reason of a later controller: %s", got.Cause)
 	}
 }
@@ -124,7 +150,7 @@ func TestEvidence(t *testing.T) {
 			LastTimestamp: metav1.NewTime(Now.Add(-ago))}
 	}
 	s := of(Crashing)
-	answer := Find(s, "kubectl pm")
+	answer := Find(s)
 	answer.AddExit(s.Pods, s.Now)
 	answer.AddEvent([]corev1.Event{
 		event(corev1.EventTypeWarning, "web", "RolloutHalted", time.Second),
@@ -151,7 +177,7 @@ func TestEvidence(t *testing.T) {
 // A user who may not read pods is told so, and gets the controller's message.
 func TestFindWithoutPods(t *testing.T) {
 	s := of(Crashing)
-	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now), "kubectl pm")
+	got := Find(snapshot.New(s.Manager, nil, nil, []string{"pods"}, s.Now))
 	if !strings.Contains(got.Cause, "exit code 3") || strings.Join(got.Evidence, "") != "you may not read pods in namespace ns, so more is not known" {
 		t.Errorf("got %+v", got)
 	}

@@ -1,0 +1,137 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2/ktesting"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
+	"github.com/mycompany/podmanager/pkg/controller/syncstate"
+	"github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+var web = cache.ObjectName{Namespace: "ns", Name: "web"}
+
+// quota returns the outcome of a sync whose request for a pod a quota refuses. Each sync finds another version of the PodManager, because the last
+// one has written the status.
+func quota(version, pod, used int) *reconcile.Outcome {
+	done := &reconcile.Outcome{Manager: plantest.Manager(3)}
+	done.Manager.ResourceVersion = fmt.Sprint(version)
+	done.AddFailure(requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: fmt.Sprintf(
+		`creating pod web-%d: pods "web-%[1]d" is forbidden: exceeded quota: small, requested: pods=1, used: pods=%d, limited: pods=3`, pod, used)}, nil)
+	return done
+}
+
+// held makes the failure one of an earlier sync.
+func held(done *reconcile.Outcome) *reconcile.Outcome {
+	return &reconcile.Outcome{Manager: done.Manager, Failure: done.Failure}
+}
+
+// spy records the events that are sent to client-go: the version of the object, and a part of the note.
+type spy struct{ sent []string }
+
+func (s *spy) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, args ...any) {
+	_, rest, _ := strings.Cut(fmt.Sprint(args...), "forbidden: ")
+	s.sent = append(s.sent, fmt.Sprintf("%s %s: %.14s", regarding.(*corev1.ObjectReference).ResourceVersion, reason, rest))
+}
+
+// A refusal that does not change is one event, about one version of the object, however many pods and amounts its message names. It is sent once for
+// each refused request, so that client-go counts. Another refusal is another event, and so is one after a success.
+func TestRefusalIsOneEvent(t *testing.T) {
+	security := func(version int) *reconcile.Outcome {
+		done := quota(version, 0, 0)
+		done.Failure.Message = `pods "web-0" is forbidden: violates PodSecurity`
+		return done
+	}
+	deletion := func(version int) *reconcile.Outcome {
+		done := quota(version, 0, 0)
+		done.Failure.Condition = v1.ReasonFailedDelete
+		return done
+	}
+	recreated := quota(20, 3, 3)
+	recreated.Manager.UID = "another"
+	success := &reconcile.Outcome{Manager: plantest.Manager(3)}
+	tests := map[string]struct {
+		syncs []*reconcile.Outcome
+		want  string
+	}{
+		"once":                      {[]*reconcile.Outcome{quota(10, 3, 3)}, "10 FailedCreate: exceeded quota"},
+		"again and again":           {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 3, 3), quota(12, 3, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
+		"for other pods, of others": {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 4, 2), quota(12, 17, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
+		"in backoff":                {[]*reconcile.Outcome{quota(10, 3, 3), held(quota(11, 3, 3)), held(quota(12, 3, 3))}, "10 FailedCreate: exceeded quota"},
+		"in backoff, after a restart of the controller": {[]*reconcile.Outcome{held(quota(10, 3, 3))}, "10 FailedCreate: exceeded quota"},
+		"another one": {[]*reconcile.Outcome{quota(10, 3, 3), security(11), security(12)}, "10 FailedCreate: exceeded quota|11 FailedCreate: violates PodSe|11 FailedCreate: violates PodSe"},
+		"two in turn": {[]*reconcile.Outcome{quota(10, 3, 3), security(11), quota(12, 3, 3), deletion(13), security(14), deletion(15)},
+			"10 FailedCreate: exceeded quota|11 FailedCreate: violates PodSe|10 FailedCreate: exceeded quota|13 FailedDelete: exceeded quota|11 FailedCreate: violates PodSe|13 FailedDelete: exceeded quota"},
+		"after a success": {[]*reconcile.Outcome{quota(10, 3, 3), success, quota(12, 3, 3)}, "10 FailedCreate: exceeded quota|12 FailedCreate: exceeded quota"},
+		"of a new object": {[]*reconcile.Outcome{quota(10, 3, 3), recreated}, "10 FailedCreate: exceeded quota|20 FailedCreate: exceeded quota"},
+		"nothing to tell": {[]*reconcile.Outcome{success}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, ctx := ktesting.NewTestContext(t)
+			sent := &spy{}
+			r := &Reporter{Deps: reconcile.Deps{States: syncstate.New()}, recorder: &recorder{EventRecorder: sent, sink: &sink{}}}
+			for _, done := range test.syncs {
+				r.reportFailure(ctx, web, done)
+			}
+			if got := strings.Join(sent.sent, "|"); got != test.want {
+				t.Errorf("got  %s\nwant %s", got, test.want)
+			}
+		})
+	}
+}
+
+// written is an API server that keeps what it gets.
+type written struct{ calls chan string }
+
+func (w written) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
+	w.calls <- "create " + event.Note
+	return event, nil
+}
+
+func (w written) Update(context.Context, *eventsv1.Event) (*eventsv1.Event, error) { panic("not used") }
+
+func (w written) Patch(_ context.Context, event *eventsv1.Event, _ []byte) (*eventsv1.Event, error) {
+	w.calls <- fmt.Sprintf("count %d of %s", event.Series.Count, event.Note)
+	return event, nil
+}
+
+// client-go turns the events of a refusal that does not change into one event with a series.
+func TestRefusalIsCounted(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	recorder, err := newRecorder(ctx, fake.NewClientset())
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := written{make(chan string)}
+	recorder.sink.EventSink = server
+	if err := recorder.start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer recorder.stop()
+	r := &Reporter{Deps: reconcile.Deps{States: syncstate.New()}, recorder: recorder}
+	first := quota(10, 3, 3)
+	for _, step := range []struct {
+		done *reconcile.Outcome
+		want string
+	}{
+		{first, "create " + first.Failure.Message},
+		{quota(11, 4, 2), "count 2 of " + first.Failure.Message},
+	} {
+		r.reportFailure(ctx, web, step.done)
+		if got := <-server.calls; got != step.want {
+			t.Fatalf("got %s\nwant %s", got, step.want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package rights
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+)
+
+// Right is what RBAC allows: a verb on a resource of a group. The resource includes the subresource, such as pods/log.
+type Right struct {
+	Verb, Group, Resource string
+}
+
+// String returns the right as users say it: "list pods".
+func (r Right) String() string { return r.Verb + " " + r.Resource }
+
+// rule is a rule of a ClusterRole.
+type rule struct {
+	role, group      string
+	resources, verbs []string
+}
+
+var read = []string{"get", "list", "watch"}
+
+// rules are the rules that the verbs of the plugin may need. A role for PodManagers comes before the built-in one that includes it, because it
+// gives a user no right to anything else.
+var rules = []rule{
+	{"podmanager-view", v1.GroupName, []string{"podmanagers", "podmanagers/status", "podmanagers/scale"}, read},
+	{"podmanager-edit", v1.GroupName, []string{"podmanagers"}, []string{"create", "update", "patch", "delete", "deletecollection"}},
+	{"podmanager-edit", v1.GroupName, []string{"podmanagers/scale"}, []string{"update", "patch"}},
+	{"view", "", []string{"pods", "pods/log", "events"}, read},
+	{"view", "apps", []string{"controllerrevisions", "deployments", "replicasets", "statefulsets"}, read},
+	{"view", "autoscaling", []string{"horizontalpodautoscalers"}, read},
+	{"view", "policy", []string{"poddisruptionbudgets"}, read},
+	{"edit", "", []string{"pods"}, []string{"create", "update", "patch", "delete"}},
+	{"edit", "", []string{"pods/exec", "pods/portforward"}, []string{"get", "create"}},
+}
+
+// Role returns the ClusterRole that gives the right, or empty if no role for users does.
+func (r Right) Role() string {
+	for _, rule := range rules {
+		if rule.group == r.Group && slices.Contains(rule.resources, r.Resource) && slices.Contains(rule.verbs, r.Verb) {
+			return rule.role
+		}
+	}
+	return ""
+}
+
+// Advice returns the role that gives the right, and the command that binds it to a user in a namespace, or in all of them if namespace is empty.
+// If the user's name is not known, the command has a placeholder. The advice is empty if no role for users gives the right.
+func (r Right) Advice(user, namespace string) string {
+	role := r.Role()
+	if role == "" {
+		return ""
+	}
+	return fmt.Sprintf("the role %s has it: %s", role, bind(role, user, namespace))
+}
+
+// placeholder stands for a user whose name is not known.
+const placeholder = "USER"
+
+// bind returns the command that binds a ClusterRole to a user.
+func bind(role, user, namespace string) string {
+	if user == "" {
+		user = placeholder
+	}
+	name, subject := user, "--user="+quote(user)
+	if account, isAccount := strings.CutPrefix(user, "system:serviceaccount:"); isAccount {
+		_, name, _ = strings.Cut(account, ":")
+		subject = "--serviceaccount=" + quote(account)
+	}
+	name = strings.Trim(strange.ReplaceAllString(name, "-"), "-") + "-" + role
+	if namespace == "" {
+		return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s %s", name, role, subject)
+	}
+	return fmt.Sprintf("kubectl create rolebinding %s --clusterrole=%s %s --namespace=%s", name, role, subject, quote(namespace))
+}
+
+// strange are the characters that a name of an object should not have.
+var strange = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// plain is a text that a shell takes as it is.
+var plain = regexp.MustCompile(`^[A-Za-z0-9@%_+=:,./-]+$`)
+
+func quote(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// The messages of a refusal: of RBAC, and of the rule in artifacts/policy.yaml. A refusal has no field for the verb.
+var (
+	byRBAC   = regexp.MustCompile(`User "([^"]*)" cannot (\w+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
+	byPolicy = regexp.MustCompile(`user "([^"]*)" may not create pods in namespace "([^"]*)"`)
+)
+
+// Refused returns the advice for the message with which the API server refuses a request. It is empty if the message does not name a right, or no
+// role for users gives it.
+func Refused(message string) string {
+	if found := byRBAC.FindStringSubmatch(message); found != nil {
+		return Right{Verb: found[2], Group: found[4], Resource: found[3]}.Advice(found[1], found[5])
+	}
+	if found := byPolicy.FindStringSubmatch(message); found != nil {
+		return CreatePods.Advice(found[1], found[2])
+	}
+	return ""
+}
+
+// Rights that verbs name in their own messages.
+var (
+	ListPods      = Right{Verb: "list", Resource: "pods"}
+	ListRevisions = Right{Verb: "list", Group: "apps", Resource: "controllerrevisions"}
+	CreatePods    = Right{Verb: "create", Resource: "pods"}
+)
