@@ -68,7 +68,7 @@ quick: ## Before each commit, a minute: unit tests, lint of what changed, a few 
 fmt: ## Format our own code; generated and vendored code is left alone
 	@find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l -w
 
-generate: ## Generate client code, deepcopy functions and the CRD from the types, and what the chart takes from elsewhere
+generate: ## Generate client code, deepcopy functions and the CRD from the types, what the chart takes from elsewhere, and a schema for Kustomize
 	@hack/update-codegen.sh
 
 lint: ## Check with gofmt and golangci-lint; changes no file
@@ -87,16 +87,16 @@ unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	done
 
 ##@ Test it
-.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck fuzz fuzz-short mutants cover
+.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck integrations fuzz fuzz-short mutants cover
 test: ## The gate of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
 	@hack/test.sh e2e -- unit
 
-test-all: ## Everything, 20 minutes: besides test also race, verify, fuzz, the other suites, the real node, image, release, chaos and bench in short
+test-all: ## Everything, 20 minutes: besides test also race, verify, integrations, fuzz, the other suites, the real node, image, release, chaos and bench in short
 	@exec $(MAKE) --keep-going test test-rest
 
 # The second half of test-all. The table at its end is about both halves.
 test-rest:
-	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node bench-short -- race verify vulncheck fuzz-short image-test release-short chaos-short
+	@TEST_TABLE=both hack/test.sh e2e-rest e2e-node bench-short -- race verify vulncheck integrations fuzz-short image-test release-short chaos-short
 
 e2e: ## The suites of controller and plugin on a real API server; SUITE=shards for another, KUBERNETES=v1.35, KEEP=1, ARGS='-run Scale'
 	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
@@ -123,6 +123,14 @@ verify: lint ## Check that nothing is left to generate, format or vendor, that c
 
 vulncheck: ## Check that no code with a known vulnerability is called
 	@hack/vulncheck.sh
+
+# The nested modules in which artifacts/integrations is tested with the code of other projects. Go does not notice that a file outside of a
+# module has changed, and would take the result of an earlier run: hence -count 1.
+INTEGRATIONS := hack/tools/kustomize hack/tools/autoscalers
+integrations: ## Test artifacts/integrations with the real Kustomize, KEDA and VPA, the first time for minutes; ARGS='-run Labels' narrows
+	@for module in $(INTEGRATIONS); do \
+		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false -count 1 ./... $(ARGS); \
+	done
 
 fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
 	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)

@@ -40,7 +40,8 @@ fi
 "$golangci_lint" run
 # Our programs with a module of their own. The settings are those of hack/tool.sh, so that both share what they compile.
 export GOFLAGS='-mod=readonly -trimpath' GOWORK=off CGO_ENABLED=0
-for module in hack/release/attest hack/release/bundlecheck hack/release/image hack/tools/kstatus hack/release/registry; do
+for module in hack/release/attest hack/release/bundlecheck hack/release/image hack/release/registry \
+	hack/tools/autoscalers hack/tools/kstatus hack/tools/kustomize; do
 	(cd "$module" && "$golangci_lint" run)
 done
 echo "gofmt and golangci-lint have found nothing."

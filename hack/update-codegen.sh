@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates deepcopy, register, clientset, informers, listers, applyconfigurations, the CRD, and parts of the chart.
+# Generates deepcopy, register, clientset, informers, listers, applyconfigurations, the CRD, parts of the chart, and a schema for Kustomize.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -42,3 +42,9 @@ crd ./pkg/apis/... artifacts/webhook/crd-patch.yaml -patch v1alpha1
 
 echo "Generating artifacts/chart: CRD, alerts, dashboard and table of values"
 go run ./hack/release/chart generate
+
+schema=artifacts/integrations/kustomize/openapi.yaml
+echo "Generating $schema"
+# The nested module alone decides the versions, as in hack/tool.sh.
+GOFLAGS='-mod=readonly -trimpath' GOWORK=off CGO_ENABLED=0 go -C hack/tools/kustomize run -buildvcs=false . >"$root/$schema.new"
+mv "$root/$schema.new" "$root/$schema"

@@ -59,7 +59,7 @@ check . "${@:-./...}"
 if [ $# -eq 0 ]; then
 	# The nested modules decide alone, as in hack/tool.sh.
 	export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
-	for module in hack/release/attest hack/release/bundlecheck hack/release/image hack/tools/kstatus hack/release/registry; do
+	for module in hack/release/attest hack/release/bundlecheck hack/release/image hack/release/registry hack/tools/kstatus hack/tools/kustomize; do
 		check "$module" ./...
 	done
 fi
