@@ -49,6 +49,8 @@ var causes = map[string]cause{
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
+	v1.ReasonNodesForbidden:      {"A setting cannot take effect", none},
+	v1.ReasonReplacementLate:     {"The replacement of an old pod does not become available", lookAtPod},
 	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtEnding},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }

@@ -33,6 +33,7 @@ var specFields = map[string]struct {
 	"revisionHistoryLimit":    {func(s *v1.PodManagerSpec) { s.RevisionHistoryLimit = ptr.To[int32](9) }, false},
 	"scaleDown":               {func(s *v1.PodManagerSpec) { s.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(9))} }, false},
 	"podReplacementPolicy":    {func(s *v1.PodManagerSpec) { s.PodReplacementPolicy = v1.TerminationComplete }, false},
+	"disruption":              {func(s *v1.PodManagerSpec) { s.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain} }, false},
 	"failedPodsHistoryLimit":  {func(s *v1.PodManagerSpec) { s.FailedPodsHistoryLimit = ptr.To[int32](9) }, false},
 
 	"updateStrategy.type":                                    {func(s *v1.PodManagerSpec) { s.UpdateStrategy.Type = v1.RecreateStrategy }, true},
