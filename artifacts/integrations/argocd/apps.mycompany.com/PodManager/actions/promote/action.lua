@@ -1,0 +1,9 @@
+-- All pods get the new revision: the partition becomes 0.
+local strategy = obj.spec.updateStrategy or {}
+if strategy.type ~= nil and strategy.type ~= "RollingUpdate" then
+  error("the update strategy " .. strategy.type .. " has no partition to lower", 0)
+end
+if strategy.rollingUpdate ~= nil and strategy.rollingUpdate.partition ~= nil then
+  strategy.rollingUpdate.partition = 0
+end
+return obj
