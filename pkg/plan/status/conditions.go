@@ -70,11 +70,11 @@ func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condit
 // Broken returns the status of a PodManager that the controller cannot handle. The counts do not change.
 func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.PodManagerStatus {
 	status := *manager.Status.DeepCopy()
-	for kind, truth := range map[string]metav1.ConditionStatus{
-		v1.ConditionReady: metav1.ConditionFalse, v1.ConditionStalled: metav1.ConditionTrue,
+	for _, condition := range []metav1.Condition{
+		{Type: v1.ConditionReady, Status: metav1.ConditionFalse}, {Type: v1.ConditionStalled, Status: metav1.ConditionTrue},
 	} {
 		meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-			Type: kind, Status: truth, Reason: reason, Message: message,
+			Type: condition.Type, Status: condition.Status, Reason: reason, Message: message,
 			ObservedGeneration: manager.Generation, LastTransitionTime: metav1.NewTime(now),
 		})
 	}
