@@ -43,6 +43,9 @@ func Judge(f Facts) []Finding {
 	findings = append(findings, judgeRights(f)...)
 	if f.Manager != nil {
 		findings = append(findings, judgeObject(f), judgeResize(f))
+		if finding, applies := judgeBudget(f); applies {
+			findings = append(findings, finding)
+		}
 	}
 	return findings
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/rights"
@@ -42,6 +43,11 @@ type Facts struct {
 	RightsIn string
 	// Resizes reports whether the API server has pods/resize.
 	Resizes bool
+	// Budgets are the PodDisruptionBudgets beside Manager. BudgetsError is why they could not be read. VPA is the VerticalPodAutoscaler that targets
+	// Manager, or empty.
+	Budgets      []policyv1.PodDisruptionBudget
+	BudgetsError error
+	VPA          string
 	// Manager is the PodManager to check. It is nil if the user named none.
 	Manager *v1.PodManager
 	Now     time.Time

@@ -14,6 +14,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -53,6 +54,10 @@ func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, 
 	})
 	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
 	wait.Go(func() { f.Rules, f.RulesError = c.rules(ctx) })
+	if manager != nil {
+		wait.Go(func() { f.Budgets, f.BudgetsError = c.budgets(ctx, manager.Namespace) })
+		wait.Go(func() { f.VPA = c.autoscalerOf(ctx, manager) })
+	}
 	for i := range f.Rights {
 		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
 	}
@@ -99,6 +104,42 @@ func (c *Cluster) controllers(ctx context.Context, namespace string) ([]check.Co
 		controllers = append(controllers, controller)
 	}
 	return controllers, nil
+}
+
+func (c *Cluster) budgets(ctx context.Context, namespace string) ([]policyv1.PodDisruptionBudget, error) {
+	list, err := c.Kube.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// autoscalerOf returns the name of the VerticalPodAutoscaler that targets a PodManager. It is empty if there is none, or if it is not known: most
+// clusters do not have that kind.
+func (c *Cluster) autoscalerOf(ctx context.Context, manager *v1.PodManager) string {
+	if !slices.Contains(c.resources("autoscaling.k8s.io/v1"), "verticalpodautoscalers") {
+		return ""
+	}
+	data, err := c.Discovery.RESTClient().Get().AbsPath("/apis/autoscaling.k8s.io/v1/namespaces", manager.Namespace, "verticalpodautoscalers").DoRaw(ctx)
+	if err != nil {
+		return ""
+	}
+	var list struct {
+		Items []struct {
+			Metadata metav1.ObjectMeta
+			Spec     struct{ TargetRef struct{ Kind, Name, APIVersion string } }
+		}
+	}
+	if json.Unmarshal(data, &list) != nil {
+		return ""
+	}
+	for _, item := range list.Items {
+		group, _, _ := strings.Cut(item.Spec.TargetRef.APIVersion, "/")
+		if target := item.Spec.TargetRef; target.Kind == v1.Kind && target.Name == manager.Name && group == v1.GroupName {
+			return item.Metadata.Name
+		}
+	}
+	return ""
 }
 
 // rules returns the rules of artifacts/policy.yaml, whatever name the chart gave them.

@@ -155,8 +155,12 @@ func header(s snapshot.Snapshot, style text.Style) []string {
 	say("Strategy:", strategy(manager), text.Plain)
 	say("On failure:", failurePolicy(manager), text.Plain)
 	say("Images:", images(s), text.Plain)
-	say("Pods:", fmt.Sprintf("%d wanted, %d exist, %d updated, %d ready, %d available, %d terminating", manager.DesiredReplicas(),
-		status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas), text.Plain)
+	counts := fmt.Sprintf("%d wanted, %d exist, %d updated, %d ready, %d available, %d terminating", manager.DesiredReplicas(),
+		status.Replicas, status.UpdatedReplicas, status.ReadyReplicas, status.AvailableReplicas, status.TerminatingReplicas)
+	if status.LeavingReplicas > 0 {
+		counts += fmt.Sprintf(", %d leaving", status.LeavingReplicas)
+	}
+	say("Pods:", counts, text.Plain)
 	if len(s.Missing) > 0 {
 		say("Not shown:", "you may not read "+strings.Join(s.Missing, " and ")+" in this namespace", text.Notable)
 	}
