@@ -154,6 +154,7 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- if $isController }}
 {{- $given = merge $given (dict
       "workers" $flags.workers
+      "default-spreading" $flags.defaultSpreading
       "resync" $flags.resync
       "leader-elect-lease-duration" $flags.leaderElectLeaseDuration
       "leader-elect-renew-deadline" $flags.leaderElectRenewDeadline
