@@ -6,7 +6,6 @@ import (
 	"context"
 	"net/http"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 
@@ -93,24 +92,6 @@ func TestUninstallWithCRD(t *testing.T) {
 		out := kubectl(t, "", "get", "crd", "--output", "name")
 		return out, !strings.Contains(out, "podmanagers.apps.mycompany.com")
 	})
-}
-
-// A release that takes over the CRD of kubectl apply can be upgraded with the flags that its notes name.
-func TestTakeOver(t *testing.T) {
-	const flags = "--server-side=true --force-conflicts"
-	notes := takeOver(t, func() {})
-	if !strings.Contains(notes, "helm upgrade podmanager CHART --namespace "+systemSpace+" "+flags+"\n") {
-		t.Errorf("the notes do not name the flags %s:\n%s", flags, notes)
-	}
-	out, err := tryHelm(t, "upgrade", "podmanager", shared.previous, withImage, "--namespace", systemSpace)
-	if err == nil || !strings.Contains(out, `conflict with "kubectl-client-side-apply"`) {
-		t.Errorf("an upgrade of the CRD without flags: error %v\n%s\nIf it succeeds, the notes need not name any", err, out)
-	}
-	inSystem := []string{withImage, "--namespace", systemSpace, "--wait", "--timeout", "3m"}
-	helm(t, slices.Concat([]string{"upgrade", "podmanager", shared.previous}, strings.Fields(flags), inSystem)...)
-	installed(t, "v0.9.0", formerShortName)
-	helm(t, append([]string{"upgrade", "podmanager", shared.chart}, inSystem...)...) // Helm alone owns the fields that it has forced
-	installed(t, "v1.0.0", shortName)
 }
 
 // If the fields of the CRD were given to Helm before, as the README says, upgrades need no flags.

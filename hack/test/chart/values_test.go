@@ -40,7 +40,7 @@ func TestValues(t *testing.T) {
 			has: []string{`image: "registry.example.com:5000/team/podmanager:v1.2.3"`, "value: 1382MiB", `"-workers=2000000"`, `"-kube-api-qps=12.5"`,
 				`"-kube-api-burst=1000000"`, `"-selector=team in (a, b),!legacy"`, "maxUnavailable: 50%", "values: [system-node-critical]", "a: b", "name: registry\n",
 				"-metrics-cert-dir=/etc/podmanager/metrics", "mountPath: /etc/podmanager/metrics", "secretName: metrics-tls", "port: 7443\n", "metadata.name: monitoring"},
-			lacks: []string{"zone", "port: 6443", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
+			lacks: []string{"topology.kubernetes.io/zone", "port: 6443", "resource-name=", "-resize-and-drain", "shards", "POD_TEMPLATE_HASH"},
 		},
 		"namespaces": {
 			has:   []string{"-resize-and-drain=false", "-namespace=chart-team-a", "-namespace=chart-team-b", "namespace: chart-team-a", "namespace: chart-team-b", "kind: RoleBinding"},
