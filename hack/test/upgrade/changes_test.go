@@ -21,6 +21,8 @@ var mayChange = map[string]string{
 	"PodManager.status.conditions[Ready].message":    "it says until when the bake time is, which is later then",
 	"PodManager.status.rollout.minReadySeconds":      "an upgrade adds it, and the progress deadline of a rollout under way begins anew",
 	"ControllerRevision.metadata.annotations":        "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
+
+	"Pod.metadata.annotations.cluster-autoscaler.kubernetes.io/safe-to-evict": "an upgrade adds it, so that Cluster Autoscaler may remove the pod's node; a downgrade leaves it there",
 }
 
 // changes returns the differences between two versions of an object, except for those that the table allows and those that every write causes.
@@ -60,6 +62,9 @@ func inWords(value any) string {
 // compare visits every value that differs, with its path. A missing value is nil.
 func compare(path string, was, is any, differs func(path string, was, is any)) {
 	oldFields, newFields := fields(was), fields(is)
+	if was == nil && strings.HasSuffix(path, ".annotations") {
+		oldFields = map[string]any{}
+	}
 	if oldFields == nil || newFields == nil {
 		if !reflect.DeepEqual(was, is) {
 			differs(path, was, is)
