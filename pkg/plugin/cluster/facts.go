@@ -127,7 +127,9 @@ func (c *Cluster) autoscalerOf(ctx context.Context, manager *v1.PodManager) stri
 	var list struct {
 		Items []struct {
 			Metadata metav1.ObjectMeta
-			Spec     struct{ TargetRef struct{ Kind, Name, APIVersion string } }
+			Spec     struct {
+				TargetRef struct{ Kind, Name, APIVersion string }
+			}
 		}
 	}
 	if json.Unmarshal(data, &list) != nil {
