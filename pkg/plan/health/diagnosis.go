@@ -153,11 +153,13 @@ func untilAccepted(pod *corev1.Pod, now time.Time) time.Duration {
 	return max(0, since.Add(nodeDelay).Sub(now))
 }
 
-// UntilNodeIsNamed returns the time until Diagnose, without an event, asks about a node that has not accepted a pod; zero means never.
+// UntilNodeIsNamed returns the time until Diagnose, without an event, asks about a node that has not accepted a pod or is cut off; zero means never.
 func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration) {
 	for _, pod := range active {
 		if isUnaccepted(pod) {
 			first = requeue.Sooner(first, untilAccepted(pod, now))
+		} else if isCutOff(pod) && !podstate.IsReady(pod) {
+			first = requeue.Sooner(first, max(0, pod.CreationTimestamp.Add(nodeDelay).Sub(now)))
 		}
 	}
 	return first
