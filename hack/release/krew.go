@@ -51,7 +51,7 @@ set image. It converts Deployments, too.
 	krewCaveats = `All messages and manuals say kubectl pm: link kubectl-pm to
 kubectl-podmanager in a folder of your PATH.
 
-The cluster needs PodManager itself; this tells whether it is there:
+The cluster needs PodManager itself; this command checks that it is installed:
   kubectl pm check
 
 For completion of names, revisions and containers:

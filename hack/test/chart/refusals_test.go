@@ -79,7 +79,7 @@ func TestConflictingValues(t *testing.T) {
 		"namespaces={a},metrics.serviceMonitor.enabled=true,rbac.create=false":    "", // another user gives the rights
 		"metrics.serviceMonitor.enabled=true":                                     "",
 		"webhook.clientCA.secret=a,webhook.clientCA.configMap=b":                  "webhook.clientCA.configMap and webhook.clientCA.secret are both set",
-		apart + "webhook.deployment.serviceAccountName=podmanager-controller":     "webhook.deployment.serviceAccountName is that of the controller",
+		apart + "webhook.deployment.serviceAccountName=podmanager-controller":     "webhook.deployment.serviceAccountName names the controller's ServiceAccount",
 		`commonLabels.app\.kubernetes\.io/name=a`:                                 "commonLabels has app.kubernetes.io/name, which the chart sets itself",
 		`commonLabels.rbac\.authorization\.k8s\.io/aggregate-to-view=a`:           "commonLabels has rbac.authorization.k8s.io/aggregate-to-view",
 		`commonLabels.app\.kubernetes\.io/part-of=a`:                              "",

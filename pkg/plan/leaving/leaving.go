@@ -58,7 +58,7 @@ type Found struct {
 func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev1.Pod, now time.Time) Found {
 	found := Found{Stay: active}
 	rules := manager.Spec.Disruption
-	if rules == nil || nodeOf == nil || manager.Spec.Disruption.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil {
+	if rules == nil || nodeOf == nil || rules.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil {
 		return found
 	}
 	found.Stay = nil
