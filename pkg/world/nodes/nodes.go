@@ -171,6 +171,8 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 		return nil
 	case p.Spec.NodeName == "", n.course != nil && state.Observed == 0: // the template may name the node
 		return func() { n.schedule(p) }
+	case len(p.Status.ContainerStatuses) == 0: // the pod was bound, but the API server lost the kubelet's first status
+		return func() { n.schedule(p) }
 	case p.Status.Phase == corev1.PodUnknown:
 		return func() { p.Status.Phase = corev1.PodRunning }
 	case state.Observed < p.Generation:
@@ -225,10 +227,13 @@ func (n *Nodes) nodeFor(p *corev1.Pod) string {
 	if n.course != nil {
 		return n.course.NodeFor(p)
 	}
+	if p.Spec.NodeName != "" {
+		return p.Spec.NodeName
+	}
 	return "node-" + string(rune('a'+n.dice.IntN(5)))
 }
 
-// schedule binds a pod to a node, whose kubelet may refuse to admit the pod.
+// schedule binds a pod to a node, unless it is bound already. The node's kubelet may refuse to admit the pod.
 func (n *Nodes) schedule(p *corev1.Pod) {
 	state := n.states[p.UID]
 	p.Spec.NodeName = n.nodeFor(p)
