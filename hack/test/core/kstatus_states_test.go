@@ -4,7 +4,6 @@ package core
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,8 +26,7 @@ func TestKstatusComing(t *testing.T) {
 		},
 		"scaling": {
 			reach: func(s *space) {
-				node := strings.Fields(s.Kubectl("get", "nodes", "-o", "name"))[0]
-				node = strings.TrimPrefix(node, "node/")
+				node := s.twoNodes()[0]
 				s.apply("web", fmt.Sprintf(single, 1, node))
 				s.awaitReady("web", 1)
 				s.apply("web", fmt.Sprintf(single, 2, node))
