@@ -61,9 +61,9 @@ demo-down: ## Stop what demo has left running
 	@hack/demo.sh down $(given)
 
 ##@ Change it
-.PHONY: quick fmt generate lint lint-changed unit
-quick: ## Before each commit, a minute: unit tests, lint of what changed, a few end-to-end tests on a cluster that stays up
-	@hack/test.sh e2e-quick -- unit lint-changed
+.PHONY: quick fmt generate lint lint-changed unit unit-short
+quick: ## Before each commit, a minute: unit tests with short simulations, lint of what changed, a few end-to-end tests on a cluster that stays up
+	@hack/test.sh e2e-quick -- unit-short lint-changed
 
 fmt: ## Format our own code; generated and vendored code is left alone
 	@find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l -w
@@ -85,6 +85,10 @@ unit: ## Run the unit tests; ARGS='-run Partition' narrows
 	@for module in hack/release/attest hack/tools/kstatus; do \
 		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false ./...; \
 	done
+
+# Simulations play a few of their courses only, and what floods a webhook is left to unit.
+unit-short:
+	@$(GO_TEST) -short ./pkg/... ./cmd/... ./hack/... $(ARGS)
 
 ##@ Test it
 .PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck integrations fuzz fuzz-short mutants cover

@@ -79,7 +79,7 @@ var fair = Course{Users: 4, Length: 3 * time.Minute, Fair: true}
 
 // Without faults there are no violations, whatever users do.
 func TestFairCourses(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range courses(3) {
 		check(t, seed, fair)
 	}
 }
@@ -131,9 +131,17 @@ func TestFixedCourses(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes all slow")
 	}
-	for seed := range uint64(fixedCourses) {
+	for seed := range courses(fixedCourses) {
 		check(t, seed+1, trouble)
 	}
+}
+
+// courses returns how many of the seeds of a test are played.
+func courses(all uint64) uint64 {
+	if testing.Short() {
+		return 1
+	}
+	return all
 }
 
 // TestSearch plays courses for SIM_TIME, and prints the violations of each and what led to them.

@@ -157,6 +157,9 @@ func expectLittle(t *testing.T, url, body string, times int) {
 // Two unauthenticated clients send the worst possible bodies at the same time. The memory that they use is limited. Without a limit, these bodies
 // took the most memory, 600 MB to 1.3 GB.
 func TestLargeRequestsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
 	const (
 		hub   = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager",`
 		alpha = `{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager",`
@@ -178,6 +181,9 @@ func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 
 // Many clients fill the limit for all bodies with smaller requests.
 func TestManyRequestsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes ten seconds")
+	}
 	const object = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},`
 	tests := map[string]attack{
 		"a long argument":  admissionOf(object+`"spec":{"template":{"spec":{"containers":[{"args":["|"]}]}}}}`, "<"),

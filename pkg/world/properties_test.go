@@ -31,6 +31,9 @@ func TestProperties(t *testing.T) {
 		return
 	}
 	first, most, limit := uint64(1), scenarios, time.Duration(math.MaxInt64)
+	if testing.Short() {
+		most = scenarios / 8
+	}
 	if text := os.Getenv("PLAN_TIME"); text != "" {
 		var err error
 		if limit, err = time.ParseDuration(text); err != nil {
