@@ -16,6 +16,9 @@ import (
 // The seeds have courses without shards. With shards, as in seed 2, requests for several Leases and caches are in flight at the same instant, and
 // most tries differ.
 func TestReplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is about the simulation, not about the controller")
+	}
 	if !luck.IsKnown() {
 		t.Skip("the random choices of this runtime cannot be seeded")
 	}

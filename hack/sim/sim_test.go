@@ -86,7 +86,7 @@ func TestFairCourses(t *testing.T) {
 
 // TestSpeed measures how long ten minutes with 20 PodManagers take, each of which is edited about once a minute.
 func TestSpeed(t *testing.T) {
-	if isRaced {
+	if isRaced || testing.Short() {
 		t.Skip("the race detector makes all slow")
 	}
 	course := Course{Users: 20, Length: 10 * time.Minute, Fair: true}
