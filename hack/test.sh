@@ -45,10 +45,10 @@ reasons() {
 	if [ -n "$found" ]; then echo "$found"; else tail -n 30 "$1"; fi
 }
 
-# row TARGET...: runs targets one after the other.
+# row NICENESS TARGET...: runs targets one after the other.
 row() {
-	local target why start result log
-	for target in "$@"; do
+	local target why start result log niceness=$1
+	for target in "${@:2}"; do
 		log=$logs/$target.log
 		why=$(obstacle "$target")
 		if [ -n "$why" ]; then
@@ -59,7 +59,7 @@ row() {
 		echo "==> $target"
 		start=$SECONDS result=passed
 		# What writes down the output stays until the end, also if the row is ended: a target that stops its cluster then still has to say so.
-		make "$target" 2>&1 | (trap '' INT TERM && tee "$log" | results)
+		nice -n "$niceness" make "$target" 2>&1 | (trap '' INT TERM && tee "$log" | results)
 		if [ "${PIPESTATUS[0]}" != 0 ]; then
 			result=FAILED
 			reasons "$log"
@@ -69,9 +69,9 @@ row() {
 	done
 }
 
-# start TARGET...: runs a row as a process group of its own, so that all of it can be ended.
+# start NICENESS TARGET...: runs a row as a process group of its own, so that all of it can be ended.
 start() {
-	[ $# -gt 0 ] || return 0
+	[ $# -gt 1 ] || return 0
 	set -m
 	row "$@" </dev/null &
 	rows+=($!)
@@ -121,8 +121,9 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	shift
 done
 [ $# -eq 0 ] || shift
-start "${first[@]}"
-start "$@"
+start 0 "${first[@]}"
+# What waits for a cluster decides when all is over, and on a fresh machine builds that cluster first: the other row takes what it leaves.
+start 5 "$@"
 for group in "${rows[@]}"; do
 	wait "$group"
 done
