@@ -170,7 +170,7 @@ func TestPackagesAreDescribed(t *testing.T) {
 		}
 		described[filepath.Dir(path)] = true
 		if lines := strings.Count(file.Doc.Text(), "\n"); lines > most {
-			t.Errorf("%s has %d lines, which nobody reads before the code; at most %d", path, lines, most)
+			t.Errorf("%s has %d lines, at most %d: a longer one is not read", path, lines, most)
 		}
 	})
 	for _, layer := range layers {
