@@ -30,7 +30,7 @@ func TestOnPaper(t *testing.T) {
 	if least := CreatesPerSecond * statusesEach * c.ManagerDecode; one.CPU <= eight.CPU || eight.CPU <= all.CPU || all.CPU < least {
 		t.Errorf("CPU %v, %v, %v", one.CPU, eight.CPU, all.CPU)
 	}
-	if one.Requests >= all.Requests || [2]int{one.Watches, all.Watches} != [2]int{132, 384} || one.Filter >= all.Filter {
+	if one.Requests >= all.Requests || [2]float64{one.Watches, all.Watches} != [2]float64{132, 384} || one.Filter >= all.Filter {
 		t.Errorf("for the API server: %+v, %+v", one, all)
 	}
 }

@@ -124,7 +124,7 @@ func TestRefusals(t *testing.T) {
 		}, want: "Deployment web controls it, and would put it back"},
 		"on its way out":         {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)}) }, want: "it is being deleted"},
 		"another kind":           {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetKind("DaemonSet") }, want: "DaemonSet.apps cannot be converted; what can be is Deployment (apps), ReplicaSet (apps), StatefulSet (apps), CloneSet (apps.kruise.io)"},
-		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "no object"},
+		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "is not an object"},
 		"a name for a shell":     {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("a'; b") }, want: `"a'; b" is not a valid object name`},
 		"no spec":                {kind: "Deployment", change: func(u *unstructured.Unstructured) { delete(u.Object, "spec") }, want: "it has no spec"},
 	}
