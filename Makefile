@@ -4,9 +4,9 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# What was asked for, which a release needs; other targets find a version by themselves.
+# The VERSION of the command line, which a release needs; other targets find a version by themselves.
 asked := $(VERSION)
-# component-base's metrics refuse to start in a program whose version is not vX.Y.Z..., so a bare commit never is the version.
+# component-base's metrics refuse to start in a program whose version is not vX.Y.Z..., so a bare commit is never the version.
 ifndef VERSION
 VERSION := $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || \
 	echo "v0.0.0-dev-$$(git describe --always --exclude '*' --dirty 2>/dev/null)" | sed 's/-$$//')
@@ -31,7 +31,7 @@ IMAGE_DIR ?= .bin/image
 PLUGIN_PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # Where the files of a release will be downloaded from.
 RELEASE_URL ?= https://github.com/mycompany/podmanager/releases/download/$(VERSION)
-# Nothing that a person has set for their own builds may reach the image: it shall be the same for all.
+# No setting of the user may influence the image: it has to be the same on every machine.
 PLAIN_GO := env GOENV=off GOFLAGS= GOWORK=off GOEXPERIMENT= GOFIPS140=off GOAMD64=v1 GOARM64=v8.0 CGO_ENABLED=0 go
 # For the nested modules, as in hack/tool.sh.
 MODULE_GO := env GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0 go
@@ -65,7 +65,7 @@ demo-down: ## Stop what demo has left running
 quick: ## Before each commit, a minute: unit tests with short simulations, lint of what changed, a few end-to-end tests on a cluster that stays up
 	@hack/test.sh e2e-quick -- unit-short lint-changed
 
-fmt: ## Format our own code; generated and vendored code is left alone
+fmt: ## Format the code with gofmt, except for generated and vendored code
 	@find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l -w
 
 generate: ## Generate client code, deepcopy functions and the CRD from the types, what the chart takes from elsewhere, and a schema for Kustomize
@@ -148,15 +148,15 @@ mutants: ## Break the planner on purpose, and print what its tests do not notice
 cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)
 
-##@ Prove it, beside the ReplicaSet controller and on a cluster of its own
+##@ Prove it, next to the ReplicaSet controller, on a separate cluster
 .PHONY: search mutants-sim chaos chaos-short mutants-chaos bench bench-short
-search: ## The whole controller in simulated clusters with faults, for TIME=1m; prints what is violated, how it came about, and the seed; SEED=5 begins there
+search: ## The whole controller in simulated clusters with faults, for TIME=1m; prints what is violated, the story that led to it, and the seed; SEED=5 begins there
 	@SIM_TIME=$(or $(TIME),1m) SIM_SEED=$(SEED) go test ./hack/sim -run '^TestSearch$$' -count 1 -timeout 0 -v
 
-mutants-sim: ## Broken controllers that simulation must catch, a minute of CPU each at the most, without a cluster; MUTANT=list names them, MUTANT= chooses
+mutants-sim: ## Broken controllers that the simulation must catch, at most a minute of CPU each, without a cluster; MUTANT=list names them, MUTANT= chooses
 	@go build -o .bin/ ./hack/chaos && exec .bin/chaos -simulated -mutants '$(or $(MUTANT),.*)' $(ARGS)
 
-chaos: ## Faults of real processes for a quarter of an hour or longer; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it then, even if some had no round
+chaos: ## Faults of real processes for at least 15 minutes; SCENARIO=list names them, SCENARIO=, SEED= and ROUNDS= choose; DURATION= ends it even if some had no round
 	@$(call campaign,chaos) $(if $(SCENARIO),-scenario '$(SCENARIO)') $(if $(SEED),-seed $(SEED)) $(if $(ROUNDS),-rounds $(ROUNDS)) \
 		$(if $(DURATION),-duration $(DURATION)) $(ARGS)
 
@@ -175,7 +175,7 @@ bench-short: ## The same with few pods: shows that it works, not how fast
 # Built first, so that an interrupt reaches the program itself and not the go command.
 campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUSTER)-$(1)
 
-##@ Look at it run, on this machine
+##@ Run it on this machine
 .PHONY: cluster-up cluster-down node-deps run debug need-kubeconfig
 cluster-up: ## Start the local cluster and say how to use it; NODE=real adds a node on which containers run
 	@hack/cluster/cluster.sh up $(CLUSTER)

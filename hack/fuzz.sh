@@ -7,8 +7,8 @@
 # An input that breaks a test goes into testdata/fuzz beside it: commit it with the repair, and go test tries it from then on. Inputs that
 # reach new code are kept in Go's build cache, and further runs begin with them; go clean -fuzzcache forgets them.
 #
-# With FUZZ_SEED=N, Go's mutator gets this seed, nobody counts which code an input reaches, and nothing is kept: a run tries what the run
-# before has tried, or less on a slower machine, and fails by a change rather than by luck.
+# With FUZZ_SEED=N, Go's mutator gets this seed, coverage does not guide it, and nothing is kept: a run tries the same inputs
+# as the run before, or fewer on a slower machine. If it fails, a change is the reason, not chance.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -202,7 +202,7 @@ func (p *plugin) scale() *cobra.Command {
 		Short: "Change the number of pods",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("replicas") || replicas < 0 {
-				return errors.New("say how many pods there are to be: --replicas N, of at least 0")
+				return errors.New("say how many pods to keep: --replicas N, at least 0")
 			}
 			return p.runScale(cmd.Context(), o, args, replicas, current)
 		},

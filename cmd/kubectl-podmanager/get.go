@@ -52,7 +52,7 @@ With -w the picture is redrawn when something changes; in a pipe, a line is appe
 	flags.StringVarP(&o.selector, "selector", "l", "", "Label selector of the PodManagers, such as app=web")
 	flags.BoolVarP(&o.watch, "watch", "w", false, "Show it again whenever something changes")
 	flags.BoolVar(&o.untilReady, "until-ready", false, "With -w: end when all are ready (0), one has failed (3) or is paused (4)")
-	flags.DurationVar(&o.timeout, "timeout", 0, "With -w: end after this time (124); 0 is for ever")
+	flags.DurationVar(&o.timeout, "timeout", 0, "With -w: end after this time (124); 0 means never")
 	flags.BoolVar(&o.trees, "tree", false, "Show the tree of each, also without names")
 	addOutput(command, &o.format)
 	return command

@@ -27,7 +27,7 @@ func (p *plugin) why() *cobra.Command {
 	var format output.Format
 	command := &cobra.Command{
 		Use:   "why NAME",
-		Short: "Say why it is as it is, with the evidence and the next command",
+		Short: "Explain the current state, with the evidence and the next command",
 		Args:  oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
@@ -100,8 +100,8 @@ func (p *plugin) diff() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "diff NAME [A] [B]",
 		Short: "Show what differs between two revisions, and how pods get from one to the other",
-		Long: `Show what differs between two revisions: from A to B, from A to the present one, or from the last good one to the present one.
-A revision is a number, a hash or a name of history. With -f: from the present one to that of a manifest.`,
+		Long: `Show what differs between two revisions: from A to B, from A to the current one, or from the last good one to the current one.
+A revision is a number, a hash or a name of history. With -f: from the current one to the one in a manifest.`,
 		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
@@ -130,7 +130,7 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 		if err != nil {
 			return revisions.Difference{}, err
 		}
-		return revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), template, "the present template", file), nil
+		return revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), template, "the current template", file), nil
 	}
 	err := needsRevisions(s)
 	to := revisions.Present(s)
@@ -159,7 +159,7 @@ func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.Po
 	}
 	manager := &v1.PodManager{}
 	if err := yaml.UnmarshalStrict(data, manager); err != nil {
-		return nil, fmt.Errorf("%s is no manifest of a single PodManager: %w", file, err)
+		return nil, fmt.Errorf("%s is not a manifest of a single PodManager: %w", file, err)
 	}
 	if manager.Kind != v1.Kind || manager.Name != live.Name {
 		return nil, fmt.Errorf("%s has %s %s, and not PodManager %s", file, manager.Kind, manager.Name, live.Name)

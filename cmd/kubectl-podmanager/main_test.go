@@ -44,7 +44,7 @@ func TestWithoutACluster(t *testing.T) {
 		"replicas below 0":         {"scale web --replicas=-1", 1, "", "--replicas N"},
 		"nothing to convert":       {"convert", 1, "", "say what to convert"},
 		"two to convert":           {"convert deployment/web -f x", 1, "", "give KIND/NAME or -f, not both"},
-		"an empty file to convert": {"convert -f -", 1, "", "there is no object; what can be converted is Deployment (apps)"},
+		"an empty file to convert": {"convert -f -", 1, "", "there is no object to convert; convert takes Deployment (apps)"},
 		"a script as JSON":         {"convert deployment/web --adopt -o json", 1, "", "leave out -o"},
 		"convert what is live":     {"convert deployment/web", 1, "", "no cluster is configured"},
 		"migrate one":              {"migrate web", 1, "", `unknown command "web" for "kubectl pm migrate"`},

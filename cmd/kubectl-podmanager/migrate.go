@@ -15,7 +15,7 @@ func (p *plugin) migrate() *cobra.Command {
 	var o writeOptions
 	command := &cobra.Command{
 		Use:   "migrate",
-		Short: "Have all PodManagers stored in the present version, so that an old one can be dropped",
+		Short: "Store all PodManagers in the current version again, so that an old version can be dropped",
 		Long: `Have all PodManagers of the cluster stored in the version that the CRD stores now, and remove the others from the CRD's
 status.storedVersions. Only then will the API server let an old version be removed from the CRD. Nothing changes for users and pods. It is for
 administrators of the cluster, and can be run again if it was interrupted.`,

@@ -41,7 +41,7 @@ func (p *plugin) status() *cobra.Command {
 		},
 		ValidArgsFunction: p.completeNames(1),
 	}
-	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 is for ever")
+	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 means without limit")
 	command.Flags().BoolVar(&o.heldOK, "held-ok", false, "Take a rollout that is held for one that is done")
 	command.Flags().BoolVar(&o.untilAvailable, "until-available", false, "Do not wait until the new revision has proven itself")
 	addOutput(command, &o.format)

@@ -22,7 +22,7 @@ func (p *plugin) undo() *cobra.Command {
 		Use:   "undo NAME",
 		Short: "Write the template of an earlier revision into the spec",
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision it is
-the last good revision or, if that is the present one, the newest other one that has not failed: undo after undo returns to where one was.`,
+the last good revision or, if that is the current one, the newest other one that has not failed: a second undo reverts the first.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -19,13 +19,13 @@ import (
 var goals = []struct {
 	what string
 	most int
-}{{arena.ControllerKills, 100}, {arena.APIServerKills, 20}, {arena.SplitBrains, 20}, {arena.ShardHandovers, 200}}
+}{{testenv.ControllerKills, 100}, {testenv.APIServerKills, 20}, {testenv.SplitBrains, 20}, {testenv.ShardHandovers, 200}}
 
 // campaign is a series of runs.
 type campaign struct {
 	cluster   *lab.Cluster
-	pulse     *arena.Pulse
-	scenarios []arena.Scenario
+	latency   *testenv.Latency
+	scenarios []testenv.Scenario
 	seed      uint64
 	duration  time.Duration
 	// timed means that the user has set the duration. The scenarios take turns until it is over, and some may not run.
@@ -39,7 +39,7 @@ type campaign struct {
 	complete, short, withoutPeer bool
 
 	mu      sync.Mutex
-	results []arena.Result
+	results []testenv.Result
 	// running is the current number of runs. started is when the latest one started.
 	running int
 	started time.Time
@@ -50,9 +50,9 @@ type campaign struct {
 // not even in the first round.
 func (c *campaign) runAll(ctx context.Context) {
 	began := time.Now()
-	contenders := []arena.Contender{arena.Ours(c.cluster)}
+	contenders := []testenv.Contender{testenv.Ours(c.cluster)}
 	if !c.withoutPeer {
-		contenders = append(contenders, arena.Peer(c.cluster))
+		contenders = append(contenders, testenv.Peer(c.cluster))
 	}
 	if c.timed {
 		fmt.Println(c.expectation(len(contenders)))
@@ -103,8 +103,8 @@ func (c *campaign) expectation(contenders int) string {
 	return fmt.Sprintf("%v should be enough for each of %d scenarios; no run starts later.", c.duration, len(c.scenarios))
 }
 
-func (c *campaign) due(round int) []arena.Scenario {
-	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s arena.Scenario) bool { return round >= max(1, s.Runs) })
+func (c *campaign) due(round int) []testenv.Scenario {
+	return slices.DeleteFunc(slices.Clone(c.scenarios), func(s testenv.Scenario) bool { return round >= max(1, s.Runs) })
 }
 
 // Runs mostly wait, so several run concurrently if there is only one contender.
@@ -114,7 +114,7 @@ const (
 )
 
 // runRounds plays the scenarios repeatedly, each time with the next seed.
-func (c *campaign) runRounds(ctx context.Context, contender arena.Contender, isOver func() bool) {
+func (c *campaign) runRounds(ctx context.Context, contender testenv.Contender, isOver func() bool) {
 	var together, alone []job
 	for round := range c.rounds {
 		for _, s := range c.scenarios {
@@ -132,8 +132,8 @@ func (c *campaign) runRounds(ctx context.Context, contender arena.Contender, isO
 
 // runRound lets the contenders play the scenarios concurrently, and then, one at a time, the scenarios that disturb the whole cluster. In a timed
 // campaign both kinds get their share of the time.
-func (c *campaign) runRound(ctx context.Context, due []arena.Scenario, contenders []arena.Contender, round int, began time.Time) {
-	together := map[arena.Contender][]job{}
+func (c *campaign) runRound(ctx context.Context, due []testenv.Scenario, contenders []testenv.Contender, round int, began time.Time) {
+	together := map[testenv.Contender][]job{}
 	var alone []job
 	shared := 0
 	for _, s := range due {
@@ -168,8 +168,8 @@ func (c *campaign) runRound(ctx context.Context, due []arena.Scenario, contender
 
 // job is a run to be made.
 type job struct {
-	scenario  arena.Scenario
-	contender arena.Contender
+	scenario  testenv.Scenario
+	contender testenv.Contender
 	seed      uint64
 	// hunt, if not nil, is the mutant that the scenario has to catch.
 	hunt *hunt
@@ -196,11 +196,11 @@ func (c *campaign) runJobs(ctx context.Context, jobs []job, parallel int, isOver
 	running.Wait()
 }
 
-// A machine keeps up if no write of the pulse took longer than keepsUp within the last pulseWindow. The effect of a new run shows within
-// pulseWindow.
+// A machine keeps up if no measured write took longer than keepsUp within the last latencyWindow. The effect of a new run shows within
+// latencyWindow.
 const (
-	keepsUp     = time.Second
-	pulseWindow = 5 * time.Second
+	keepsUp       = time.Second
+	latencyWindow = 5 * time.Second
 )
 
 // enter reports whether a run may start. If so, the caller must call leave afterwards. The only run may always start; another one may start only on
@@ -208,8 +208,8 @@ const (
 func (c *campaign) enter(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	since := now.Add(-pulseWindow)
-	if c.running > 0 && (c.started.After(since) || c.pulse.Slowest(since, now) > keepsUp) {
+	since := now.Add(-latencyWindow)
+	if c.running > 0 && (c.started.After(since) || c.latency.Slowest(since, now) > keepsUp) {
 		return false
 	}
 	c.running++
@@ -225,28 +225,28 @@ func (c *campaign) leave() {
 
 // runOne plays a scenario with a contender, if the scenario applies to the contender and there is time.
 func (c *campaign) runOne(ctx context.Context, j job, isOver func() bool) {
-	if isOver() || j.scenario.OursOnly && j.contender.Name() != arena.OurName {
+	if isOver() || j.scenario.OursOnly && j.contender.Name() != testenv.OurName {
 		return
 	}
 	if j.hunt != nil {
 		j.hunt.run(ctx, c, j.seed)
 		return
 	}
-	r, err := arena.NewRun(j.scenario, j.contender, c.cluster, c.pulse, j.seed, c.short)
+	r, err := testenv.NewRun(j.scenario, j.contender, c.cluster, c.latency, j.seed, c.short)
 	if err != nil {
-		c.add(arena.Result{Scenario: j.scenario.Name, Contender: j.contender.Name(), Seed: j.seed, Error: err.Error()})
+		c.add(testenv.Result{Scenario: j.scenario.Name, Contender: j.contender.Name(), Seed: j.seed, Error: err.Error()})
 		return
 	}
 	c.add(r.Play(ctx))
 }
 
 // add records a result and prints it.
-func (c *campaign) add(r arena.Result) {
+func (c *campaign) add(r testenv.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.results = append(c.results, r)
 	fmt.Printf("%s  %-22s %-10s seed %d  %4.0f s  %s\n", time.Now().Format("15:04:05"), r.Scenario, r.Contender, r.Seed, r.Took.Seconds(), verdict(r))
-	if r.Contender == arena.OurName && (len(r.Violations) > 0 || r.Error != "") {
+	if r.Contender == testenv.OurName && (len(r.Violations) > 0 || r.Error != "") {
 		for _, violation := range r.Violations[:min(len(r.Violations), 10)] {
 			fmt.Println("    ", violation)
 		}
@@ -262,7 +262,7 @@ func (c *campaign) add(r arena.Result) {
 }
 
 // verdict summarizes a result.
-func verdict(r arena.Result) string {
+func verdict(r testenv.Result) string {
 	switch {
 	case r.Error != "":
 		return "could not be run"

@@ -5,30 +5,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 )
 
 // A run starts next to others only on a machine that keeps up with them.
 func TestEnter(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
-	quick, slow := arena.Beat{From: ago(1), To: ago(0.9)}, arena.Beat{From: ago(3), To: ago(1)}
+	quick, slow := testenv.Write{From: ago(1), To: ago(0.9)}, testenv.Write{From: ago(3), To: ago(1)}
 	tests := map[string]struct {
 		running int
 		started time.Time
-		beats   []arena.Beat
+		writes  []testenv.Write
 		want    bool
 	}{
 		"the first one":               {0, time.Time{}, nil, true},
-		"the only one, machine slow":  {0, ago(1), []arena.Beat{slow}, true},
-		"beside others":               {2, ago(6), []arena.Beat{quick}, true},
-		"beside others, machine slow": {2, ago(6), []arena.Beat{slow, quick}, false},
-		"slow a while ago":            {2, ago(20), []arena.Beat{{From: ago(9), To: ago(7)}, quick}, true},
-		"just after another one":      {1, ago(4), []arena.Beat{quick}, false},
+		"the only one, machine slow":  {0, ago(1), []testenv.Write{slow}, true},
+		"beside others":               {2, ago(6), []testenv.Write{quick}, true},
+		"beside others, machine slow": {2, ago(6), []testenv.Write{slow, quick}, false},
+		"slow a while ago":            {2, ago(20), []testenv.Write{{From: ago(9), To: ago(7)}, quick}, true},
+		"just after another one":      {1, ago(4), []testenv.Write{quick}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := &campaign{running: test.running, started: test.started, pulse: arena.NewPulse(test.beats...)}
+			c := &campaign{running: test.running, started: test.started, latency: testenv.NewLatency(test.writes...)}
 			if got := c.enter(now); got != test.want {
 				t.Errorf("may start: %v, want %v", got, test.want)
 			}
@@ -74,7 +74,7 @@ func TestOver(t *testing.T) {
 }
 
 func TestExpectation(t *testing.T) {
-	many := make([]arena.Scenario, 35)
+	many := make([]testenv.Scenario, 35)
 	tests := map[string]struct {
 		duration   time.Duration
 		contenders int

@@ -8,7 +8,7 @@
 //	I5  the status is correct
 //	I6  of replicas that share the work, only the one that holds the Lease of a PodManager's shard writes to its objects
 //
-// The oracle of hack/test/harness/faults checks the invariants at every version of every object, and the arena checks them at the end of each run.
+// The oracle of hack/test/harness/faults checks the invariants at every version of every object, and testenv checks them at the end of each run.
 //
 // This package is the program. It decides what runs, in which order and for how long, and reports the results. It knows a scenario only by its
 // entry in the list.
@@ -18,12 +18,12 @@
 //	starve.go             a slow machine
 //
 //	scenarios             everything that is done to the controllers; All is the list
-//	arena                 the parts of a scenario: a run in a namespace, its user, its controller, and its checks
+//	testenv               the parts of a scenario: a run in a namespace, its user, its controller, and its checks
 //
-//	tenure                which replica held which shard when, and which replica wrote what: checks I6
+//	leasehistory          which replica held which shard when, and which replica wrote what: checks I6
 //	fields                values for all fields of a spec, and the expected result of each
 //	mutants               the broken controllers, as patches
 //
-// The program imports scenarios, and scenarios imports arena. The last three packages know neither arenas nor scenarios, and do not import each
+// The program imports scenarios, and scenarios imports testenv. The last three packages know neither testenv nor scenarios, and do not import each
 // other.
 package main

@@ -13,8 +13,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
@@ -24,19 +24,19 @@ const huntTries = 3
 // hunt is a mutant with a scenario that has to catch it.
 type hunt struct {
 	mutant   mutants.Mutant
-	scenario arena.Scenario
+	scenario testenv.Scenario
 	// build builds the mutant once for all its hunts.
 	build func() (program string, err error)
 	// rounds is the number of rounds so far, last the result of the last one.
 	rounds int
 	took   time.Duration
-	last   arena.Result
+	last   testenv.Result
 }
 
 // planHunts pairs the chosen scenarios with the chosen mutants.
 func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	isFor := func(m mutants.Mutant) bool {
-		return slices.ContainsFunc(c.scenarios, func(s arena.Scenario) bool { return m.Scenarios[s.Name] != "" })
+		return slices.ContainsFunc(c.scenarios, func(s testenv.Scenario) bool { return m.Scenarios[s.Name] != "" })
 	}
 	chosen, err := chooseMutants(names, isFor)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *campaign) huntMutants(ctx context.Context, hunts []*hunt) error {
 	together, alone := []job{}, []job{}
 	for i, h := range hunts {
 		// The seeds of two mutants differ, and therefore the names of their namespaces.
-		j := job{scenario: h.scenario, contender: arena.Ours(c.cluster), seed: c.seed + uint64(i)*huntTries, hunt: h}
+		j := job{scenario: h.scenario, contender: testenv.Ours(c.cluster), seed: c.seed + uint64(i)*huntTries, hunt: h}
 		if h.scenario.Alone {
 			alone = append(alone, j)
 		} else {
@@ -113,10 +113,10 @@ func (h *hunt) run(ctx context.Context, c *campaign, seed uint64) {
 	began := time.Now()
 	for err == nil && h.rounds < huntTries && !h.isCaught() && ctx.Err() == nil {
 		cluster := c.cluster.WithController(program)
-		r, err := arena.NewRun(h.scenario, arena.Ours(cluster), cluster, c.pulse, seed+uint64(h.rounds), true)
+		r, err := testenv.NewRun(h.scenario, testenv.Ours(cluster), cluster, c.latency, seed+uint64(h.rounds), true)
 		h.rounds++
 		if err != nil {
-			h.last = arena.Result{Error: err.Error()}
+			h.last = testenv.Result{Error: err.Error()}
 			break
 		}
 		r.Hunted = h.mutant.Scenarios[h.scenario.Name]

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/mutants"
 	"github.com/mycompany/podmanager/hack/chaos/scenarios"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
@@ -21,7 +21,7 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 	for _, m := range all {
 		for name := range m.Scenarios {
 			named[name] = true
-			if !slices.ContainsFunc(scenarios.All(), func(s arena.Scenario) bool { return s.Name == name }) {
+			if !slices.ContainsFunc(scenarios.All(), func(s testenv.Scenario) bool { return s.Name == name }) {
 				t.Errorf("mutant %s names a scenario %s, which does not exist", m.Name, name)
 			}
 		}
@@ -34,21 +34,21 @@ func TestEveryScenarioHasMutant(t *testing.T) {
 }
 
 func TestHuntFailure(t *testing.T) {
-	caught := arena.Result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
+	caught := testenv.Result{Violations: []faults.Violation{{Invariant: "I1", What: "too many"}}}
 	tests := map[string]struct {
-		last    arena.Result
+		last    testenv.Result
 		cell    string
 		failure string
 	}{
 		"caught":            {caught, "I1", ""},
-		"caught, then void": {arena.Result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
-		"caught by another": {arena.Result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
-		"not caught":        {arena.Result{}, "nothing", "s did not catch m (it is broken)"},
-		"void":              {arena.Result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
+		"caught, then void": {testenv.Result{Violations: caught.Violations, Error: "interrupted"}, "I1", ""},
+		"caught by another": {testenv.Result{Violations: []faults.Violation{{Invariant: "I3"}}}, "nothing", "s did not catch m (it is broken)"},
+		"not caught":        {testenv.Result{}, "nothing", "s did not catch m (it is broken)"},
+		"void":              {testenv.Result{Error: "no cluster"}, "nothing", "s did not catch m (it is broken)"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: arena.Scenario{Name: "s"}, rounds: 2, last: test.last}}
+			hunts := []*hunt{{mutant: mutants.Mutant{Name: "m", About: "it is broken", Scenarios: map[string]string{"s": "I1"}}, scenario: testenv.Scenario{Name: "s"}, rounds: 2, last: test.last}}
 			if line := strings.Join(strings.Fields(strings.Split(huntTable(hunts), "\n")[1]), " "); line != "s m "+test.cell+" 2 0 s 0.0 s" {
 				t.Errorf("the table says %q", line)
 			}

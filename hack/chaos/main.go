@@ -15,8 +15,8 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/scenarios"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -85,7 +85,7 @@ const shortSeed = 279918164
 // completeTime is the minimum duration of a campaign of all scenarios.
 const completeTime = 15 * time.Minute
 
-// choose decides which scenarios run, and for how long.
+// choose decides which scenarios run, with which seed, and for how long.
 func (c *campaign) choose(only string) error {
 	switch {
 	case c.seed != 0:
@@ -94,23 +94,11 @@ func (c *campaign) choose(only string) error {
 	default:
 		c.seed = uint64(time.Now().UnixNano()) % 1e9
 	}
-	pattern, err := regexp.Compile("^(" + only + ")$")
-	if err != nil {
-		return fmt.Errorf("-scenario %s: %w", only, err)
-	}
 	c.timed = c.duration > 0
 	c.complete = only == "" && !c.short && c.rounds == 0 && (!c.timed || c.duration >= completeTime)
 	c.withoutPeer = c.withoutPeer || c.short && only == "" || c.rounds > 0
-	for _, s := range scenarios.All() {
-		if (only == "" || pattern.MatchString(s.Name)) && (s.Short || !c.short || only != "") {
-			if !c.complete {
-				s.Runs = 1
-			}
-			c.scenarios = append(c.scenarios, s)
-		}
-	}
-	if len(c.scenarios) == 0 {
-		return fmt.Errorf("there is no scenario %s; make chaos SCENARIO=list prints them", only)
+	if err := c.chooseScenarios(only); err != nil {
+		return err
 	}
 	if c.complete && !c.timed {
 		c.duration = completeTime
@@ -118,6 +106,28 @@ func (c *campaign) choose(only string) error {
 	if c.timed { // another campaign starts with another scenario
 		first := int(c.seed % uint64(len(c.scenarios)))
 		c.scenarios = slices.Concat(c.scenarios[first:], c.scenarios[:first])
+	}
+	return nil
+}
+
+// chooseScenarios takes the scenarios that a pattern names; without one, those of the short campaign or all.
+func (c *campaign) chooseScenarios(only string) error {
+	pattern, err := regexp.Compile("^(" + cmp.Or(only, ".*") + ")$")
+	if err != nil {
+		return fmt.Errorf("-scenario %s: %w", only, err)
+	}
+	shortOnly := c.short && only == ""
+	for _, s := range scenarios.All() {
+		if !pattern.MatchString(s.Name) || shortOnly && !s.Short {
+			continue
+		}
+		if !c.complete {
+			s.Runs = 1
+		}
+		c.scenarios = append(c.scenarios, s)
+	}
+	if len(c.scenarios) == 0 {
+		return fmt.Errorf("there is no scenario %s; make chaos SCENARIO=list prints them", only)
 	}
 	return nil
 }
@@ -139,7 +149,7 @@ func (c *campaign) conduct(ctx context.Context, name string, play func(context.C
 		return err
 	}
 	defer stop()
-	c.cluster, c.pulse = cluster, arena.StartPulse(ctx, cluster)
+	c.cluster, c.latency = cluster, testenv.MeasureLatency(ctx, cluster)
 	return play(ctx)
 }
 

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 )
 
 var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6"}
@@ -24,7 +24,7 @@ type table struct {
 	Cores   int
 	Counts  map[string]int
 	Rows    []row
-	Results []arena.Result
+	Results []testenv.Result
 	// NoRound are the scenarios that did not run with our controller because the time was up.
 	NoRound []string
 	// Missed are the goals that a complete campaign has not reached.
@@ -56,7 +56,7 @@ func newTable(c *campaign) *table {
 				continue
 			}
 			t.Took += result.Took
-			if result.Contender == arena.OurName {
+			if result.Contender == testenv.OurName {
 				r.Ours = r.Ours.with(result)
 				for what, n := range result.Counts {
 					t.Counts[what] += n
@@ -81,7 +81,7 @@ func newTable(c *campaign) *table {
 }
 
 // with adds a run to a column.
-func (c *column) with(r arena.Result) *column {
+func (c *column) with(r testenv.Result) *column {
 	if c == nil {
 		c = &column{Violations: map[string]int{}}
 	}
@@ -141,7 +141,7 @@ func (t *table) text() string {
 func (t *table) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "# Chaos, %s\n\n%s\n\n", t.Date, t.summary())
-	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge, or does not stop writing), I4 (touches a foreign pod),\nI5 (status not true) and I6 (a replica writes without the Lease of the shard): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit the ReplicaSet controller.")
+	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge, or does not stop writing), I4 (touches a foreign pod),\nI5 (wrong status) and I6 (a replica writes without the Lease of the shard): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit the ReplicaSet controller.")
 	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
 	for _, r := range t.Rows {
 		fmt.Fprintf(out, "| %s |\n", strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), " | "))

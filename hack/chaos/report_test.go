@@ -5,30 +5,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
 func TestTable(t *testing.T) {
-	held := arena.Result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{arena.APIServerKills: 20}}
-	broke := arena.Result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
-	theirs := arena.Result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
-	void := arena.Result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
+	held := testenv.Result{Scenario: "s", Contender: "PodManager", Converged: []time.Duration{time.Second, 3 * time.Second}, Counts: map[string]int{testenv.APIServerKills: 20}}
+	broke := testenv.Result{Scenario: "s", Contender: "PodManager", Violations: []faults.Violation{{Invariant: "I4"}, {Invariant: "I1"}, {Invariant: "I1"}}}
+	theirs := testenv.Result{Scenario: "s", Contender: "ReplicaSet", Violations: []faults.Violation{{Invariant: "I1"}}}
+	void := testenv.Result{Scenario: "s", Contender: "PodManager", Error: "no cluster"}
 	tests := map[string]struct {
-		results  []arena.Result
+		results  []testenv.Result
 		complete bool
 		line     string
 		failure  string
 	}{
-		"all held":      {[]arena.Result{held, held}, false, "s 2 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", ""},
-		"the peer may":  {[]arena.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 -", ""},
-		"ours may not":  {[]arena.Result{held, broke}, false, "s 2 2 0 0 1 0 0 3.0 s, 3.0 s - - - - - - - -", "violated invariants 3 times"},
-		"a void run":    {[]arena.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "1 runs were void"},
-		"too few kills": {[]arena.Result{held}, true, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "0 controller kills instead of 100"},
+		"all held":      {[]testenv.Result{held, held}, false, "s 2 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", ""},
+		"the peer may":  {[]testenv.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 -", ""},
+		"ours may not":  {[]testenv.Result{held, broke}, false, "s 2 2 0 0 1 0 0 3.0 s, 3.0 s - - - - - - - -", "violated invariants 3 times"},
+		"a void run":    {[]testenv.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "1 runs were void"},
+		"too few kills": {[]testenv.Result{held}, true, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "0 controller kills instead of 100"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			table := newTable(&campaign{scenarios: []arena.Scenario{{Name: "s"}}, results: test.results, complete: test.complete})
+			table := newTable(&campaign{scenarios: []testenv.Scenario{{Name: "s"}}, results: test.results, complete: test.complete})
 			lines := strings.Split(table.text(), "\n")
 			if got := strings.Join(strings.Fields(lines[2]), " "); got != test.line {
 				t.Errorf("got  %s\nwant %s", got, test.line)
@@ -49,8 +49,8 @@ func TestTable(t *testing.T) {
 
 // The summary names the scenarios that did not run.
 func TestNoRound(t *testing.T) {
-	ours, theirs := arena.Result{Scenario: "a", Contender: "PodManager"}, arena.Result{Scenario: "b", Contender: "ReplicaSet"}
-	table := newTable(&campaign{scenarios: []arena.Scenario{{Name: "a"}, {Name: "b"}, {Name: "c"}}, results: []arena.Result{ours, theirs}})
+	ours, theirs := testenv.Result{Scenario: "a", Contender: "PodManager"}, testenv.Result{Scenario: "b", Contender: "ReplicaSet"}
+	table := newTable(&campaign{scenarios: []testenv.Scenario{{Name: "a"}, {Name: "b"}, {Name: "c"}}, results: []testenv.Result{ours, theirs}})
 	if want := "2 scenarios had no round, for want of time: b, c."; !strings.Contains(table.text(), want) {
 		t.Errorf("the table does not say %q:\n%s", want, table.text())
 	}

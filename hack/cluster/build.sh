@@ -103,8 +103,8 @@ build() {
 	printf '  %-24s built in %d s%20s\n' "$name" $((SECONDS - start)) '' >&2
 }
 
-# patch_kwok: makes a module of our own, $scratch/go.mod, with a changed copy of KWOK. KWOK deletes and patches pods by name. A kubelet does
-# so by UID: a late request for a pod that is gone does not hit a new pod of the same name, as if somebody had deleted that.
+# patch_kwok: makes a module of our own, $scratch/go.mod, with a changed copy of KWOK. KWOK deletes and patches pods by name, so that a late
+# request for a pod that is gone hits the new pod of the same name. A kubelet uses the UID, and so does our copy.
 patch_kwok() {
 	local folder=$scratch/kwok/pkg/kwok/controllers
 	go -C "$here/kwok" mod download sigs.k8s.io/kwok

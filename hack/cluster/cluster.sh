@@ -169,8 +169,8 @@ create() {
 		config >"$home/made-from.yaml" && await populate && join && await revived
 }
 
-# revived: tells whether the cluster is healthy, and starts what has ended. The controller manager and the scheduler end if the API server is
-# not there 10 seconds after their start, and on a busy machine it is not. kwokctl starts components that have no pid file.
+# revived: succeeds if the cluster is healthy, and otherwise starts what has ended. The controller manager and the scheduler exit if the API
+# server does not answer within 10 seconds, which happens on a busy machine. kwokctl starts components that have no pid file.
 revived() {
 	local component ended=
 	healthy && return

@@ -32,17 +32,7 @@ func TestTarball(t *testing.T) {
 	}
 	entries := tar.NewReader(compressed)
 	for _, want := range testFiles {
-		header, err := entries.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(entries)
-		if err != nil || header.Name != want.name || header.Mode != want.mode || !bytes.Equal(content, want.data) {
-			t.Errorf("got %s with mode %o and %q (error %v), want %+v", header.Name, header.Mode, content, err, want)
-		}
-		if header.Uid != 0 || header.Gid != 0 || header.Uname != "" || !header.ModTime.Equal(testTime) {
-			t.Errorf("%s belongs to %d:%d %q and is of %s, want root and %s", header.Name, header.Uid, header.Gid, header.Uname, header.ModTime, testTime)
-		}
+		checkEntry(t, entries, want)
 	}
 	if _, err := entries.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("there is more in it (error %v)", err)
@@ -50,6 +40,22 @@ func TestTarball(t *testing.T) {
 	again, err := gzipped(testFiles, testTime, gzip.Header{OS: 255})
 	if err != nil || !bytes.Equal(data, again) {
 		t.Errorf("in another time zone the archive is another one (error %v)", err)
+	}
+}
+
+// checkEntry reads the next entry of a tar archive, and compares it with a file.
+func checkEntry(t *testing.T, entries *tar.Reader, want file) {
+	t.Helper()
+	header, err := entries.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(entries)
+	if err != nil || header.Name != want.name || header.Mode != want.mode || !bytes.Equal(content, want.data) {
+		t.Errorf("got %s with mode %o and %q (error %v), want %+v", header.Name, header.Mode, content, err, want)
+	}
+	if header.Uid != 0 || header.Gid != 0 || header.Uname != "" || !header.ModTime.Equal(testTime) {
+		t.Errorf("%s belongs to %d:%d %q and is of %s, want root and %s", header.Name, header.Uid, header.Gid, header.Uname, header.ModTime, testTime)
 	}
 }
 

@@ -20,7 +20,7 @@ func (a *attestation) addFlags(flags *flag.FlagSet) {
 // sign runs hack/release/attest to sign the files of a folder, or prints that they are not signed.
 func (a attestation) sign(to io.Writer, folder string, stamps stamps) error {
 	if a.key == "" {
-		fmt.Fprintf(to, "\nNOT SIGNED: users cannot tell who made these files. Give SIGNING_KEY=FILE to sign them; hack/README.md tells how.\n")
+		fmt.Fprintf(to, "\nNOT SIGNED: users cannot tell who made these files. Give SIGNING_KEY=FILE to sign them; see hack/README.md.\n")
 		return nil
 	}
 	command := exec.Command(a.tool, "sign", "-folder", folder, "-key", a.key, "-signers", a.signers, "-version", string(stamps.version),

@@ -29,7 +29,7 @@ func check(tree repository, stamps stamps) error {
 		return err
 	}
 	if changed != "" {
-		return fmt.Errorf("a release is made of a commit, and these files are in none; commit them, or put them away with git stash -u:\n%s", changed)
+		return fmt.Errorf("a release is built from a commit, and these files are not committed; commit them, or put them away with git stash -u:\n%s", changed)
 	}
 	shallow, err := tree.git("rev-parse", "--is-shallow-repository")
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,10 +40,11 @@ func TestKrewManifest(t *testing.T) {
 		{URI: "https://example.com/v0.2.0/b.zip", SHA256: "3e23e8160039594a33894f6564e1b1348bbd7a0088d42c4acb73eeaed59c009d", Bin: "kubectl-podmanager.exe"},
 	} {
 		platform := got.Spec.Platforms[i]
-		labels := platform.Selector.MatchLabels
-		if platform.URI != want.URI || platform.SHA256 != want.SHA256 || platform.Bin != want.Bin ||
-			labels["os"] != plugins[i].os || labels["arch"] != plugins[i].arch || len(labels) != 2 {
-			t.Errorf("got %+v, want %+v for %s/%s", platform, want, plugins[i].os, plugins[i].arch)
+		if platform.URI != want.URI || platform.SHA256 != want.SHA256 || platform.Bin != want.Bin {
+			t.Errorf("got %+v, want %+v", platform, want)
+		}
+		if labels := map[string]string{"os": plugins[i].os, "arch": plugins[i].arch}; !maps.Equal(platform.Selector.MatchLabels, labels) {
+			t.Errorf("%s is for %v, want %v", platform.URI, platform.Selector.MatchLabels, labels)
 		}
 	}
 }

@@ -123,6 +123,6 @@ helm upgrade --install podmanager %[1]s/podmanager-%[2]s.tgz --namespace podmana
 kubectl krew install --manifest-url %[3]s/podmanager.yaml
 ` + "```" + `
 
-The image is ` + "`%[4]s`" + `. ` + "`sha256sum -c SHA256SUMS`" + ` checks what was downloaded; the README tells how to check who made it.
+The image is ` + "`%[4]s`" + `. ` + "`sha256sum -c SHA256SUMS`" + ` checks what was downloaded; the README describes how to check who made it.
 %[5]s has compiled it from commit %[6]s; with the same Go, ` + "`make release VERSION=%[7]s`" + ` gives the same files.
 `

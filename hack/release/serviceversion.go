@@ -32,14 +32,28 @@ func readOperator(manifests []manifest) (operator, error) {
 	var found operator
 	account := ""
 	for _, one := range manifests {
-		if one.kind() == "Deployment" {
+		switch one.kind() {
+		case "Deployment":
 			found.deployment = one
 			account = text(one.object, "spec", "template", "spec", "serviceAccountName")
+		case "CustomResourceDefinition":
+			found.crd = one
+		case "Namespace":
+			found.namespace = one
 		}
 	}
 	if account == "" {
 		return found, errors.New("there is no Deployment with a ServiceAccount")
 	}
+	found.readRules(manifests, account)
+	if found.crd.object == nil || found.clusterRules == nil || found.rules == nil || found.namespace.object == nil {
+		return found, errors.New("the manifests lack a CRD, a Namespace, or roles of the controller")
+	}
+	return found, nil
+}
+
+// readRules collects the rules of the roles that are bound to the ServiceAccount, and what is neither a part of these nor the Deployment.
+func (o *operator) readRules(manifests []manifest, account string) {
 	bound := map[string]bool{}
 	for _, one := range manifests {
 		if isBindingOf(one, account) {
@@ -48,26 +62,17 @@ func readOperator(manifests []manifest) (operator, error) {
 	}
 	for _, one := range manifests {
 		rules, _ := one.object["rules"].([]any)
+		isBound := bound[one.kind()+" "+one.name()]
 		switch {
 		case one.kind() == "Deployment", one.kind() == "ServiceAccount" && one.name() == account, isBindingOf(one, account):
-		case one.kind() == "ClusterRole" && bound["ClusterRole "+one.name()]:
-			found.clusterRules = append(found.clusterRules, rules...)
-		case one.kind() == "Role" && bound["Role "+one.name()]:
-			found.rules = append(found.rules, rules...)
+		case one.kind() == "ClusterRole" && isBound:
+			o.clusterRules = append(o.clusterRules, rules...)
+		case one.kind() == "Role" && isBound:
+			o.rules = append(o.rules, rules...)
 		default:
-			found.others = append(found.others, one)
-		}
-		switch one.kind() {
-		case "CustomResourceDefinition":
-			found.crd = one
-		case "Namespace":
-			found.namespace = one
+			o.others = append(o.others, one)
 		}
 	}
-	if found.crd.object == nil || found.clusterRules == nil || found.rules == nil || found.namespace.object == nil {
-		return found, errors.New("the manifests lack a CRD, a Namespace, or roles of the controller")
-	}
-	return found, nil
 }
 
 // isBindingOf reports whether an object binds a role to only this ServiceAccount.

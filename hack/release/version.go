@@ -18,7 +18,7 @@ func (v *version) String() string { return string(*v) }
 
 func (v *version) Set(text string) error {
 	if !semantic.MatchString(text) {
-		return fmt.Errorf("%q is no version: say VERSION=v0.2.0, or VERSION=v0.2.0-rc.1", text)
+		return fmt.Errorf("%q is not a version: say VERSION=v0.2.0, or VERSION=v0.2.0-rc.1", text)
 	}
 	*v = version(text)
 	return nil
@@ -35,7 +35,7 @@ func (v version) follows(other string) (bool, error) {
 	}
 	before, err := utilversion.ParseSemantic(other)
 	if err != nil {
-		return false, fmt.Errorf("the tag %s is no version: %w", other, err)
+		return false, fmt.Errorf("the tag %s is not a version: %w", other, err)
 	}
 	return before.LessThan(own), nil
 }

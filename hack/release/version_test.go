@@ -52,15 +52,15 @@ func TestImages(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	for want, args := range map[string][]string{
-		"usage: release COMMAND":       nil,
-		"usage: release COMMAND ":      {"ship"},
-		`"" is no version`:             {"check", "-version", "", "-ref", "a:v0.2.0"},
-		"needs -ref":                   {"check", "-version", "v0.2.0"},
-		"takes flags only":             {"check", "-version", "v0.2.0", "now"},
-		"needs -attest-tool":           {"pack", "-version", "v0.2.0", "-ref", "a:v0.2.0", "-created", "2026-01-31T12:00:00Z"},
-		`cannot parse "yesterday"`:     {"pack", "-created", "yesterday"},
-		"needs -created":               {"bundle", "-version", "v0.2.0", "-ref", "a:v0.2.0"},
-		`"v1" is no version: say VERS`: {"bundle", "-replaces", "v1"},
+		"usage: release COMMAND":          nil,
+		"usage: release COMMAND ":         {"ship"},
+		`"" is not a version`:             {"check", "-version", "", "-ref", "a:v0.2.0"},
+		"needs -ref":                      {"check", "-version", "v0.2.0"},
+		"takes flags only":                {"check", "-version", "v0.2.0", "now"},
+		"needs -attest-tool":              {"pack", "-version", "v0.2.0", "-ref", "a:v0.2.0", "-created", "2026-01-31T12:00:00Z"},
+		`cannot parse "yesterday"`:        {"pack", "-created", "yesterday"},
+		"needs -created":                  {"bundle", "-version", "v0.2.0", "-ref", "a:v0.2.0"},
+		`"v1" is not a version: say VERS`: {"bundle", "-replaces", "v1"},
 	} {
 		if err := run(args); err == nil || !strings.Contains(err.Error(), strings.TrimSpace(want)) {
 			t.Errorf("%v: error %v, want one with %q", args, err, want)

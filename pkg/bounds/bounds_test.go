@@ -78,7 +78,7 @@ func container(variables int) string {
 	return `{"name":"app","image":"nginx","env":[` + strings.TrimSuffix(strings.Repeat(`{"name":"VARIABLE","value":"something"},`, variables), ",") + `]},`
 }
 
-// The largest allowed exponent is cheap to parse. So would be one with one more digit.
+// The largest allowed exponent is cheap to parse. An exponent with one more digit would be cheap, too.
 func BenchmarkQuantity(b *testing.B) {
 	for b.Loop() {
 		_, _ = resource.ParseQuantity("1e-" + strings.Repeat("9", ExponentDigits))

@@ -152,7 +152,7 @@ func TestClients(t *testing.T) {
 		t.Error("the clients do not share the limits that the flags set")
 	}
 	if c.Reviews.AuthenticationV1().RESTClient().GetRateLimiter() != nil {
-		t.Error("reviews of strangers delay those of others: the Guard, which tells them apart, has the limits")
+		t.Error("reviews of unknown tokens delay other reviews: the Guard, which tells them apart, has the limits")
 	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
 		t.Error("renewing the lease has to queue behind the workers")

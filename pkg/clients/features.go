@@ -30,7 +30,7 @@ func (c *Clients) LogMissingFeatures(ctx context.Context) {
 	logger, client := klog.FromContext(ctx), c.Kube.Discovery()
 	var served metav1.APIResourceList
 	if err := client.RESTClient().Get().AbsPath("/api/v1").Do(ctx).Into(&served); err != nil {
-		logger.V(2).Info("Cannot tell which features the API server has", "err", err)
+		logger.V(2).Info("Cannot find out which features the API server has", "err", err)
 		return
 	}
 	for _, f := range features {

@@ -249,9 +249,9 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 	var relabelled []*corev1.Pod
 	for i, r := range results {
 		if r.Err != nil {
-			return nil, fmt.Errorf("looking what became of pod %s: %w", names[i], r.Err)
+			return nil, fmt.Errorf("looking up pod %s: %w", names[i], r.Err)
 		}
-		klog.FromContext(ctx).V(2).Info("Looked what became of a pod", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
+		klog.FromContext(ctx).V(2).Info("Looked up a pod that left the cache", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
 		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
 			c.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {

@@ -13,7 +13,7 @@ import (
 func TestGroupUnderFaults(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			withCrew(t, func(t *testing.T, c *crew) {
+			withReplicas(t, func(t *testing.T, c *testReplicas) {
 				random := rand.New(rand.NewPCG(seed, 1))
 				var all []*replica
 				for step := range 40 {

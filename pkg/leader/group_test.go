@@ -20,8 +20,8 @@ import (
 
 const testShards = 16
 
-// crew has all replicas of a test, and records what they did.
-type crew struct {
+// testReplicas has all replicas of a test, and records what they did.
+type testReplicas struct {
 	t      *testing.T
 	ctx    context.Context
 	server *testServer
@@ -50,11 +50,11 @@ type replica struct {
 	ended  chan error
 }
 
-func withCrew(t *testing.T, test func(t *testing.T, c *crew)) {
+func withReplicas(t *testing.T, test func(t *testing.T, c *testReplicas)) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ctx := ktesting.NewTestContext(t)
 		ctx, cancel := context.WithCancel(ctx)
-		c := &crew{t: t, ctx: ctx, server: &testServer{leases: map[string]*coordinationv1.Lease{}}, writers: map[int]string{}}
+		c := &testReplicas{t: t, ctx: ctx, server: &testServer{leases: map[string]*coordinationv1.Lease{}}, writers: map[int]string{}}
 		go c.watch()
 		test(t, c)
 		cancel()
@@ -62,7 +62,7 @@ func withCrew(t *testing.T, test func(t *testing.T, c *crew)) {
 	})
 }
 
-func (c *crew) start(name, version string, shards int) *replica {
+func (c *testReplicas) start(name, version string, shards int) *replica {
 	c.t.Helper()
 	ctx, stop := context.WithCancel(c.ctx)
 	r := &replica{name: name, client: c.server.client(), stop: stop, ended: make(chan error, 1)}
@@ -79,7 +79,7 @@ func (c *crew) start(name, version string, shards int) *replica {
 }
 
 // work records when a replica works on a shard and, every 100 ms, whether it may write.
-func (c *crew) work(ctx context.Context, r *replica, part shard.Shard) error {
+func (c *testReplicas) work(ctx context.Context, r *replica, part shard.Shard) error {
 	c.mutex.Lock()
 	index := len(c.terms)
 	c.terms = append(c.terms, termRecord{replica: r.name, shard: part.Index, began: time.Now()})
@@ -104,7 +104,7 @@ func (c *crew) work(ctx context.Context, r *replica, part shard.Shard) error {
 }
 
 // watch fails the test if two replicas may write for the same shard at the same time.
-func (c *crew) watch() {
+func (c *testReplicas) watch() {
 	for c.ctx.Err() == nil {
 		c.mutex.Lock()
 		may := map[int][]string{}
@@ -133,13 +133,13 @@ func loads(replicas ...*replica) string {
 }
 
 // began returns the terms that began after a time.
-func (c *crew) began(after time.Time) []termRecord {
+func (c *testReplicas) began(after time.Time) []termRecord {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	return slices.DeleteFunc(slices.Clone(c.terms), func(term termRecord) bool { return !term.began.After(after) })
 }
 
-func (c *crew) wantLoads(want string, replicas ...*replica) {
+func (c *testReplicas) wantLoads(want string, replicas ...*replica) {
 	c.t.Helper()
 	synctest.Wait()
 	if got := loads(replicas...); got != want {
@@ -148,7 +148,7 @@ func (c *crew) wantLoads(want string, replicas ...*replica) {
 }
 
 func TestGroupShares(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a := c.start("a", "", testShards)
 		time.Sleep(5 * time.Second)
 		c.wantLoads("16", a)
@@ -165,7 +165,7 @@ func TestGroupShares(t *testing.T) {
 
 // When a replica stops, the others take its shards within a second. They keep working on their own shards.
 func TestGroupMemberStops(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a, b, d := c.start("a", "", testShards), c.start("b", "", testShards), c.start("d", "", testShards)
 		time.Sleep(time.Minute)
 		stopped := time.Now()
@@ -193,7 +193,7 @@ func TestGroupMemberStops(t *testing.T) {
 // When a replica is cut off, the others take its shards soon after their Leases have expired. By then, the replica no longer writes. When it
 // comes back, it gets its share again.
 func TestGroupMemberIsCutOff(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a, b, d := c.start("a", "", testShards), c.start("b", "", testShards), c.start("d", "", testShards)
 		time.Sleep(time.Minute)
 		had, cut := len(a.group.Held()), time.Now()
@@ -219,7 +219,7 @@ func TestGroupMemberIsCutOff(t *testing.T) {
 
 // A rolling restart moves each shard once.
 func TestGroupRollingRestart(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		var old []*replica
 		for i := range 3 {
 			old = append(old, c.start(fmt.Sprint("old", i), "1", testShards))
@@ -244,7 +244,7 @@ func TestGroupRollingRestart(t *testing.T) {
 
 // Replicas with another number of shards wait until the first group has stopped.
 func TestGroupOfAnotherNumber(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a := c.start("a", "", testShards)
 		time.Sleep(5 * time.Second)
 		b := c.start("b", "", 2*testShards)
@@ -274,7 +274,7 @@ func TestGroupIsDissolvedByTheLast(t *testing.T) {
 		want    string
 	}{"alone": {0, ""}, "a newcomer": {time.Nanosecond, "16 shards"}, "one that may be cut off": {8 * time.Second, "16 shards"}, "one that is gone": {15 * time.Second, ""}} {
 		t.Run(name, func(t *testing.T) {
-			withCrew(t, func(t *testing.T, c *crew) {
+			withReplicas(t, func(t *testing.T, c *testReplicas) {
 				a := c.start("a", "", testShards)
 				time.Sleep(11 * time.Second)
 				if client := c.server.client(); test.renewed > 0 {
@@ -300,7 +300,7 @@ func TestGroupIsDissolvedByTheLast(t *testing.T) {
 
 // A single leader and a group never work at the same time.
 func TestGroupAndLeader(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		client := c.server.client()
 		spec := heldBy("leader")
 		lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "test"}, Spec: spec}, metav1.CreateOptions{})
@@ -325,7 +325,7 @@ func TestGroupAndLeader(t *testing.T) {
 
 // When another client takes the Lease of a shard by force, the replica stops writing.
 func TestShardTakenByForce(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a := c.start("a", "", 1)
 		time.Sleep(10 * time.Second)
 		client := c.server.client()

@@ -52,7 +52,7 @@ func TestGuardWrites(t *testing.T) {
 		"a write after that":               {work, http.MethodPatch, false, false},
 		"a delete after that":              {work, http.MethodDelete, false, false},
 		"a read after that":                {work, http.MethodGet, false, true},
-		"a write of somebody else's":       {t.Context(), http.MethodPut, false, true},
+		"a write of another client":        {t.Context(), http.MethodPut, false, true},
 		"a write of work that has a child": {context.WithoutCancel(work), http.MethodPut, false, false},
 		"a shard of a group that is held":  {whileHeld(work, func() bool { return true }), http.MethodPut, true, true},
 		"a shard of a group that is not":   {whileHeld(work, func() bool { return true }), http.MethodPut, false, false},

@@ -13,7 +13,7 @@ import (
 // A replica that joins while the Lease of a dead replica still exists takes its share of the shards at once. It does not leave them to the
 // dead replica.
 func TestGroupMemberJoinsAfterADeath(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a, b := c.start("a", "", testShards), c.start("b", "", testShards)
 		time.Sleep(time.Minute)
 		b.client.setCut(true) // forever
@@ -29,7 +29,7 @@ func TestGroupMemberJoinsAfterADeath(t *testing.T) {
 			for _, last := range c.terms {
 				isHandover := last.replica == "a" && next.replica == "d" && last.shard == next.shard && last.ended.After(joined)
 				if gap := next.began.Sub(last.ended); isHandover && gap > time.Second {
-					t.Errorf("nobody worked on shard %d for %v", next.shard, gap)
+					t.Errorf("no replica worked on shard %d for %v", next.shard, gap)
 				}
 			}
 		}
@@ -38,7 +38,7 @@ func TestGroupMemberJoinsAfterADeath(t *testing.T) {
 
 // If a user deletes the Lease of a shard, its holder keeps the shard.
 func TestLeaseOfShardIsDeleted(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a, b := c.start("a", "", testShards), c.start("b", "", testShards)
 		time.Sleep(time.Minute)
 		deleted := time.Now()
@@ -58,7 +58,7 @@ func TestLeaseOfShardIsDeleted(t *testing.T) {
 // The last holder of a shard is dead, and so is another replica that had asked for it. The replica that is about to take the shard does not
 // give it up to the dead one.
 func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a := c.start("a", "", testShards)
 		a.stop()
 		time.Sleep(time.Minute)
@@ -78,7 +78,7 @@ func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 
 // Older versions had a Lease for each replica. Leases of dead replicas are removed; Leases that are still renewed stay.
 func TestLeasesOfOlderVersions(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		client := c.server.client()
 		leases := map[string]*coordinationv1.Lease{}
 		for _, name := range []string{"test-replica-dead", "test-replica-alive", "test-other"} {

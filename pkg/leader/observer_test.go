@@ -21,7 +21,7 @@ func TestObservedLock(t *testing.T) {
 		"the watch has missed its renewals": {true, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withCrew(t, func(t *testing.T, c *crew) {
+			withReplicas(t, func(t *testing.T, c *testReplicas) {
 				client := c.server.client()
 				spec := heldBy("a")
 				lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "test-shard"}, Spec: spec}, metav1.CreateOptions{})

@@ -7,7 +7,7 @@ import (
 
 // After an API server outage in which all Leases have expired, the replicas share the work again.
 func TestGroupAfterAnOutage(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		all := []*replica{c.start("a", "", testShards), c.start("b", "", testShards)}
 		time.Sleep(time.Minute)
 		c.wantLoads("8 8", all...)
@@ -26,7 +26,7 @@ func TestGroupAfterAnOutage(t *testing.T) {
 
 // The same holds for a single replica.
 func TestOnlyMemberAfterAnOutage(t *testing.T) {
-	withCrew(t, func(t *testing.T, c *crew) {
+	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		a := c.start("a", "", testShards)
 		time.Sleep(time.Minute)
 		a.client.setCut(true)

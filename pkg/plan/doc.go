@@ -1,8 +1,8 @@
 // Package plan decides what one sync does. Each package below it decides one subject.
 //
 // Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted. backoff.go removes requests in
-// backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete. indices.go decides which indices and names are free,
-// and pod.go builds a new pod.
+// backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete. leaving.go takes leaving pods out of the count.
+// indices.go decides which indices and names are free, pod.go builds a new pod, and spread.go decides over what it is spread.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions
@@ -10,6 +10,7 @@
 //	compare    what differs between two templates
 //	inplace    updating a pod without replacing it
 //	health     availability, diagnosis and backoff of one pod
+//	leaving    which pods are replaced before they are gone: on drained or lost nodes, or too old
 //	rollout    which pods to delete, update and create, within which budget
 //	status     what the status reports: counts and conditions
 //

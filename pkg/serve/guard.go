@@ -35,9 +35,9 @@ const (
 // authenticates and authorizes the user. If it does not answer, no request gets through.
 type Guard struct {
 	client kubernetes.Interface
-	// strangers limits reviews of tokens that were not allowed before, renewals of tokens that were. With a shared limit, a client with random
+	// firstReviews limits reviews of tokens that were not allowed before, renewals of tokens that were. With a shared limit, a client with random
 	// tokens could use it up and block authorized users.
-	strangers, renewals flowcontrol.PassiveRateLimiter
+	firstReviews, renewals flowcontrol.PassiveRateLimiter
 
 	mu sync.Mutex
 	// allowed and refused cache the answers. They are separate so that unknown tokens cannot evict allowed ones.
@@ -49,11 +49,11 @@ type Guard struct {
 // NewGuard creates a Guard. The client needs no rate limit, because the Guard has its own.
 func NewGuard(client kubernetes.Interface) *Guard {
 	return &Guard{
-		client:    client,
-		strangers: flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
-		renewals:  flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
-		allowed:   map[question]verdict{},
-		refused:   map[question]verdict{},
+		client:       client,
+		firstReviews: flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
+		renewals:     flowcontrol.NewTokenBucketPassiveRateLimiter(reviewQPS, reviewBurst),
+		allowed:      map[question]verdict{},
+		refused:      map[question]verdict{},
 	}
 }
 
@@ -118,7 +118,7 @@ func (g *Guard) recall(asked question) (verdict, bool) {
 	known, wasAllowed := g.allowed[asked]
 	limiter := g.renewals
 	if !wasAllowed {
-		known, limiter = g.refused[asked], g.strangers
+		known, limiter = g.refused[asked], g.firstReviews
 	}
 	switch now := time.Now(); {
 	case now.Before(known.until):

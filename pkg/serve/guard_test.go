@@ -81,8 +81,8 @@ func TestGuard(t *testing.T) {
 		"the right to another verb":      {authorization: "Bearer token-prometheus", method: "POST", code: 403, asked: 2},
 		"the right":                      {authorization: "Bearer token-prometheus", code: 200, asked: 2},
 		"the right, in small letters":    {authorization: "bearer token-prometheus", code: 200, asked: 2},
-		"nobody tells whose token it is": {authorization: "Bearer token-prometheus", down: "tokenreviews", code: 503, asked: 1},
-		"nobody tells what they may":     {authorization: "Bearer token-prometheus", down: "subjectaccessreviews", code: 503, asked: 2},
+		"the review of the token fails":  {authorization: "Bearer token-prometheus", down: "tokenreviews", code: 503, asked: 1},
+		"the review of the rights fails": {authorization: "Bearer token-prometheus", down: "subjectaccessreviews", code: 503, asked: 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

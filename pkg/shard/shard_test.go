@@ -39,7 +39,7 @@ func TestShardsStay(t *testing.T) {
 func TestHas(t *testing.T) {
 	key := cache.NewObjectName("default", "web")
 	if !(Shard{}).Has(key) {
-		t.Error("without shards, a PodManager belongs to nobody")
+		t.Error("without shards, a PodManager belongs to no shard")
 	}
 	count := 0
 	for _, s := range All(16) {

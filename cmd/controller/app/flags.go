@@ -101,7 +101,7 @@ func (o *Options) addClusterFlags(flags *flag.FlagSet) {
 }
 
 func (o *Options) addWorkFlags(flags *flag.FlagSet) {
-	flags.IntVar(&o.Workers, "workers", o.Workers, "`number` of PodManagers worked on at the same time, half of them of one namespace at the most")
+	flags.IntVar(&o.Workers, "workers", o.Workers, "`number` of PodManagers worked on at the same time; at most half of them belong to one namespace")
 	flags.Var(&o.Namespaces, "namespace", "`namespace` to work in; repeat it for several; all if not given")
 	flags.StringVar(&o.Selector, "selector", o.Selector,
 		"label `selector`, such as team=a: only PodManagers that match are worked on")

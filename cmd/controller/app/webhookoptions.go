@@ -36,12 +36,12 @@ const webhookSuffix = "-webhook"
 func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.WebhookAddress, webhookFlag, o.WebhookAddress, "`address` of the webhooks, such as :9443; none if not given, or 0")
 	flags.StringVar(&o.WebhookFolder, webhookFolderFlag, o.WebhookFolder,
-		"`folder` with tls.crt and tls.key, such as a Secret of cert-manager; without it the controller makes a CA and certificates of its own")
+		"`folder` with tls.crt and tls.key, such as a Secret of cert-manager; without it the controller makes its own CA and certificates")
 	flags.StringVar(&o.WebhookName, webhookNameFlag, o.WebhookName,
 		"`name` of the ValidatingWebhookConfiguration; Service and Secret have this name with "+webhookSuffix+" after it")
 	flags.StringVar(&o.WebhookNamespace, webhookNamespaceFlag, o.WebhookNamespace, "`namespace` of the Service and the Secret; in a pod, its own")
 	flags.Var(&o.WebhookHosts, webhookHostFlag,
-		"`name` or IP address that API servers call webhooks by, beside that of the Service; repeat it for several")
+		"`name` or IP address that API servers use to call the webhooks, besides the name of the Service; repeat it for several")
 	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
 		"`time` for which a certificate is good; a CA is good for four times as long; both are renewed after two thirds of it")
 	flags.StringVar(&o.WebhookClients, webhookClientsFlag, o.WebhookClients,

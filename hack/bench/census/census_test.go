@@ -65,6 +65,10 @@ func TestCensus(t *testing.T) {
 	if sum := c.sum([]string{"a", "b", "elsewhere"}); sum.total() != 0 {
 		t.Errorf("there are %v", sum)
 	}
+}
+
+func TestUnmetExpectation(t *testing.T) {
+	c := empty(stateOfPod)
 	_, err := c.Expect(AllExist(1), "a").Await(t.Context(), time.Millisecond, "it exists")
 	if err == nil || !strings.Contains(err.Error(), "until it exists") || len(c.expected) != 0 {
 		t.Errorf("an expectation that is not met: %v", err)

@@ -74,8 +74,8 @@ func (r *Report) about() []string {
 	lines := []string{
 		fmt.Sprintf("%s, commit %s, %d cores, %s, %s, Kubernetes %s.", m.Date, m.Commit, m.Cores, m.Platform, m.Go, kubernetes),
 		fmt.Sprintf("The contenders take turns on one cluster (rounds: %d; medians are shown), without limits on requests.", r.Rounds),
-		"Nodes are simulated (KWOK): pods are scheduled and become Ready, but no container runs, so that starting one, or giving it " +
-			"another image, takes no time but that of the requests. All parts of the cluster share the machine, so compare within this report only.",
+		"Nodes are simulated (KWOK): pods are scheduled and become Ready, but no container runs, so starting one, or giving it " +
+			"another image, takes only as long as the requests. All parts of the cluster share the machine, so compare within this report only.",
 	}
 	if r.Results.withPrefix(RealUpdate) != nil {
 		lines = append(lines, "The node of the workload real-node is a real one, with containers that run; it shares the machine, too.")

@@ -66,7 +66,7 @@ func (r *Report) sideBySide() table {
 		"requests", "writes", "status writes", "CPU s", "RSS MB", "peak MB", "lost watches",
 	}, note: "x peer and x limit: how many times as fast as ReplicaSet (Deployment for updates and on the real node), and as bare requests. Ready, settled, " +
 		"owners: the time until all pods are Ready, until the statuses say so, and until the bench had created the owners. " +
-		"Requests, writes, CPU and memory are those of the controller; of the limit, those of the bench. Lost watches: those, whoever's, that the " +
+		"Requests, writes, CPU and memory are the controller's; in the lines of the limit, the bench's. Lost watches: watches of any client that the " +
 		"API server closed because it was too busy to serve them."}
 	for _, one := range r.Results.compared() {
 		head, timed := headline[one.Workload]

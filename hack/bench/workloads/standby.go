@@ -91,7 +91,7 @@ func (s *step) measureEvents(ctx context.Context) error {
 			return err
 		}
 		if taken.Values[figures.Writes] > 0 {
-			return fmt.Errorf("it is no standby: it has written %v", taken.Requests)
+			return fmt.Errorf("the process is not a standby: it has written %v", taken.Requests)
 		}
 		s.add(part.workload, fmt.Sprintf("standby after %d events", part.events), taken, figures.Memory, figures.CPUTime)
 	}

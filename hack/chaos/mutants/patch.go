@@ -13,35 +13,58 @@ type change struct{ file, before, after string }
 // parse reads a patch with its head.
 func parse(name, text string) (Mutant, error) {
 	m := Mutant{Name: name, Scenarios: map[string]string{}}
+	head, diff := text, ""
+	if at := strings.Index(text, "diff --git "); at >= 0 {
+		head, diff = text[:at], text[at:]
+	}
+	for line := range strings.Lines(head) {
+		m.readHead(strings.TrimSpace(line))
+	}
+	m.changes = readDiff(diff)
+	hasPurpose := m.IsSimulated() || len(m.Scenarios) > 0
+	if m.About == "" || m.IsSimulated() == (m.Unsimulated != "") || !hasPurpose || len(m.changes) == 0 {
+		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about it, what the simulation does with it, a scenario if that is nothing, and a change", name)
+	}
+	return m, nil
+}
+
+// readHead reads a line of the head.
+func (m *Mutant) readHead(line string) {
+	text, isComment := strings.CutPrefix(line, "# ")
+	if !isComment {
+		return
+	}
+	switch label, rest, _ := strings.Cut(text, ": "); label {
+	case "Scenarios":
+		for _, each := range strings.Split(rest, ", ") {
+			scenario, invariant, _ := strings.Cut(each, ":")
+			m.Scenarios[scenario] = cmp.Or(invariant, AnyInvariant)
+		}
+	case "Simulation":
+		m.readSimulation(rest)
+	default:
+		m.About = strings.TrimSpace(m.About + " " + text)
+	}
+}
+
+// readDiff returns the changes of a diff, one for each hunk.
+func readDiff(text string) (changes []change) {
 	var hunk *change
 	file := ""
 	for line := range strings.Lines(text) {
-		content := strings.TrimSuffix(line, "\n")
 		switch {
-		case file == "" && strings.HasPrefix(content, "# Scenarios: "):
-			for _, each := range strings.Split(strings.TrimPrefix(content, "# Scenarios: "), ", ") {
-				scenario, invariant, _ := strings.Cut(each, ":")
-				m.Scenarios[scenario] = cmp.Or(invariant, AnyInvariant)
-			}
-		case file == "" && strings.HasPrefix(content, "# Simulation: "):
-			m.readSimulation(strings.TrimPrefix(content, "# Simulation: "))
-		case file == "" && strings.HasPrefix(content, "# "):
-			m.About = strings.TrimSpace(m.About + " " + strings.TrimPrefix(content, "# "))
-		case strings.HasPrefix(content, "diff --git "):
+		case strings.HasPrefix(line, "diff --git "):
 			hunk = nil
-		case hunk == nil && strings.HasPrefix(content, "+++ b/"):
-			file = strings.TrimPrefix(content, "+++ b/")
-		case file != "" && strings.HasPrefix(content, "@@"):
-			m.changes = append(m.changes, change{file: file})
-			hunk = &m.changes[len(m.changes)-1]
+		case hunk == nil && strings.HasPrefix(line, "+++ b/"):
+			file = strings.TrimSuffix(strings.TrimPrefix(line, "+++ b/"), "\n")
+		case file != "" && strings.HasPrefix(line, "@@"):
+			changes = append(changes, change{file: file})
+			hunk = &changes[len(changes)-1]
 		case hunk != nil:
 			hunk.add(line)
 		}
 	}
-	if m.About == "" || m.IsSimulated() == (m.Unsimulated != "") || !m.IsSimulated() && len(m.Scenarios) == 0 || len(m.changes) == 0 {
-		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about it, what the simulation does with it, a scenario if that is nothing, and a change", name)
-	}
-	return m, nil
+	return changes
 }
 
 // readSimulation reads the Simulation line of the head: a seed, a package and a test, or why there is none.

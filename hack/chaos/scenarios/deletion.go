@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
@@ -27,8 +27,8 @@ func namespaceTerminating(a scene) {
 	}
 	a.Start()
 	log := a.AuditFromNow()
-	a.Create("web", replicas, arena.OwnerOptions{})
-	a.Create("db", 3, arena.OwnerOptions{})
+	a.Create("web", replicas, testenv.OwnerOptions{})
+	a.Create("db", 3, testenv.OwnerOptions{})
 	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= replicas/10 })
 	a.Must(a.Cluster.Kube.CoreV1().Namespaces().Delete(a.Ctx, a.Namespace, metav1.DeleteOptions{}))
 	a.Logf("deleted the namespace at %d pods", len(a.Pods()))
@@ -38,7 +38,7 @@ func namespaceTerminating(a scene) {
 	began := time.Now()
 	lab.Pause(a.Ctx, 2*time.Second)
 	late := a.AuditFromNow()
-	gone := a.expect("I2", a.Namespace, "the namespace to be gone", arena.SettleLimit, func() (string, bool) {
+	gone := a.expect("I2", a.Namespace, "the namespace to be gone", testenv.SettleLimit, func() (string, bool) {
 		namespace, err := a.Cluster.Kube.CoreV1().Namespaces().Get(a.Ctx, a.Namespace, metav1.GetOptions{})
 		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
 	})
@@ -76,7 +76,7 @@ func unsuccessful(requests []audit.Request) []audit.Request {
 func collectorAway(a scene) {
 	const collector = "kube-controller-manager"
 	a.Start()
-	a.Create("web", 4, arena.OwnerOptions{})
+	a.Create("web", 4, testenv.OwnerOptions{})
 	a.awaitCalm()
 	before := map[types.UID]bool{}
 	for _, pod := range a.PodsOf("web") {
@@ -85,8 +85,8 @@ func collectorAway(a scene) {
 	a.Must(a.Cluster.Signal(collector, syscall.SIGKILL))
 	a.Logf("killed the garbage collector")
 	a.Remove("web")
-	a.Create("web", 3, arena.OwnerOptions{})
-	a.expect("I2", "web", "the pods of the first owner to be gone", arena.SettleLimit, func() (string, bool) {
+	a.Create("web", 3, testenv.OwnerOptions{})
+	a.expect("I2", "web", "the pods of the first owner to be gone", testenv.SettleLimit, func() (string, bool) {
 		left := slices.DeleteFunc(a.PodsOf("web"), func(pod corev1.Pod) bool { return !before[pod.UID] })
 		return fmt.Sprintf("%d are left", len(left)), len(left) == 0
 	})

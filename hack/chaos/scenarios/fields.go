@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
 	"github.com/mycompany/podmanager/hack/chaos/fields"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -52,14 +52,14 @@ func everyField(a scene) {
 	var parts []func()
 	for i := range fieldWorkers {
 		name := fmt.Sprintf("field-%d", i)
-		a.Create(name, 2, arena.OwnerOptions{})
+		a.Create(name, 2, testenv.OwnerOptions{})
 		parts = append(parts, func() {
 			for t := range queue {
 				a.try(name, t)
 			}
 		})
 	}
-	a.Create("short", 2, arena.OwnerOptions{Spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = arena.DefaultImage, nil }})
+	a.Create("short", 2, testenv.OwnerOptions{Spec: func(spec *v1.PodManagerSpec) { spec.Image, spec.Template = testenv.DefaultImage, nil }})
 	a.awaitCalm()
 	a.InParallel(append(parts, func() {
 		for _, t := range short {
@@ -192,7 +192,7 @@ func (a scene) isCarriedOut(ctx context.Context, m *v1.PodManager) (active int, 
 	for _, pod := range list.Items {
 		if metav1.IsControlledBy(&pod, m) && pod.DeletionTimestamp == nil && pod.Status.Phase != corev1.PodFailed {
 			active++
-			if arena.IsReady(&pod) {
+			if testenv.IsReady(&pod) {
 				ready++
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -24,7 +24,7 @@ func blackHole(a scene) {
 	a.Must(link.WriteKubeconfig(a.Kubeconfig))
 	a.Blind = noticed
 	a.Start()
-	a.Create("web", 3, arena.OwnerOptions{})
+	a.Create("web", 3, testenv.OwnerOptions{})
 	a.awaitCalm()
 
 	slow := a.Proxy.Inject(faults.Rule{Name: "slow", Match: a.Own("create", "pods"), Rate: 1, Faults: []faults.Fault{{Delay: 200 * time.Millisecond}}})

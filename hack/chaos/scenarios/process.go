@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -56,7 +56,7 @@ func killAPIServer(a scene) {
 	if a.Contender.Updates() { // only one ReplicaSet controller can run
 		calm.Start()
 	}
-	calm.Create("web", 5, arena.OwnerOptions{})
+	calm.Create("web", 5, testenv.OwnerOptions{})
 	calm.awaitCalm()
 	before := identities(calm.Pods())
 	ctx, cancel := context.WithCancel(a.Ctx)
@@ -66,7 +66,7 @@ func killAPIServer(a scene) {
 		for range kills {
 			lab.Pause(ctx, time.Duration(1000+a.Random.IntN(2000))*time.Millisecond)
 			a.Must(a.Cluster.Signal(lab.APIServer, syscall.SIGKILL))
-			a.Run.Count(arena.APIServerKills, 1)
+			a.Run.Count(testenv.APIServerKills, 1)
 			a.Logf("killed the API server")
 			lab.Pause(ctx, time.Duration(a.Random.IntN(1500))*time.Millisecond)
 			a.Must(a.Cluster.Repair(a.Ctx))
@@ -148,10 +148,10 @@ func (a scene) splitOnce() {
 	second := a.launchSuccessor(a.leaseFlags()...)
 	defer second.kill()
 
-	a.Create("web", many, arena.OwnerOptions{})
+	a.Create("web", many, testenv.OwnerOptions{})
 	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= 5 })
 	a.Must(first.Signal(syscall.SIGSTOP))
-	a.Run.Count(arena.SplitBrains, 1)
+	a.Run.Count(testenv.SplitBrains, 1)
 	a.Logf("stopped the leader at %d pods", len(a.Pods()))
 	a.Await("the second controller to lead", func() (string, bool) { return second.tail(), a.leader() != former })
 	a.awaitPods(many)
@@ -186,7 +186,7 @@ func (a scene) awaitPods(count int) {
 	})
 }
 
-// leaseFlags returns the flags that enable leader election in the arena's namespace.
+// leaseFlags returns the flags that enable leader election in the namespace of the test environment.
 func (a scene) leaseFlags() []string {
 	dash := "-"
 	if !a.Contender.Updates() {
@@ -196,7 +196,8 @@ func (a scene) leaseFlags() []string {
 		dash + "leader-elect-retry-period=500ms", dash + "leader-elect-resource-namespace=" + a.Namespace, dash + "leader-elect-resource-name=chaos"}
 }
 
-// allowLeases grants our controller's account access to leases in the arena's namespace. artifacts/rbac.yaml grants access to another one.
+// allowLeases grants our controller's account access to leases in the namespace of the test environment. artifacts/rbac.yaml grants access to
+// another one.
 func (a scene) allowLeases() {
 	_, err := a.Cluster.Kubectl(a.Ctx, "create", "role", "lease", "--namespace", a.Namespace, "--verb=get,create,update", "--resource=leases.coordination.k8s.io")
 	a.Must(err)

@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
@@ -23,8 +23,8 @@ func etcdRestore(a scene) {
 	// Without the proxy, which would break the watches in a way that makes informers relist on their own.
 	a.Kubeconfig = a.Contender.Kubeconfig()
 	a.Start()
-	a.Create("web", 3, arena.OwnerOptions{})
-	a.Create("early", 2, arena.OwnerOptions{})
+	a.Create("web", 3, testenv.OwnerOptions{})
+	a.Create("early", 2, testenv.OwnerOptions{})
 	a.awaitCalm()
 	a.Judge()
 	before := a.Wants()
@@ -38,7 +38,7 @@ func etcdRestore(a scene) {
 	// The restore reverts all of this: more pods, a new object, a deleted one, and many versions.
 	a.awaitCalm()
 	a.Scale("web", 8)
-	a.Create("late", 2, arena.OwnerOptions{})
+	a.Create("late", 2, testenv.OwnerOptions{})
 	a.Remove("early")
 	a.awaitCalm()
 	for range undone {
@@ -104,11 +104,11 @@ func (a scene) podsCanRun(limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(a.Ctx, limit)
 	defer cancel()
 	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
-	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: (arena.OwnerOptions{}).Template(nil).Spec}
+	probe := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: (testenv.OwnerOptions{}).Template(nil).Spec}
 	defer a.Insist(func() error { return pods.Delete(a.Ctx, probe.Name, *metav1.NewDeleteOptions(0)) })
 	a.Insist(func() error { _, err := pods.Create(a.Ctx, probe, metav1.CreateOptions{}); return err })
 	for {
-		if pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{}); err == nil && arena.IsReady(pod) {
+		if pod, err := pods.Get(ctx, probe.Name, metav1.GetOptions{}); err == nil && testenv.IsReady(pod) {
 			return true
 		}
 		if !lab.Pause(ctx, 100*time.Millisecond) {

@@ -4,28 +4,28 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// scene is an arena with helpers that only scenarios need.
-type scene struct{ *arena.Arena }
+// scene is a test environment with helpers that only scenarios need.
+type scene struct{ *testenv.Env }
 
-// in adapts a scenario to an arena.
-func in(play func(a scene)) func(*arena.Arena) {
-	return func(a *arena.Arena) { play(scene{a}) }
+// in adapts a scenario to a test environment.
+func in(play func(a scene)) func(*testenv.Env) {
+	return func(a *testenv.Env) { play(scene{a}) }
 }
 
-// branch returns another arena of the same run.
+// branch returns another test environment in the same run.
 func (a scene) branch(part string) scene { return scene{a.Branch(part)} }
 
 // All returns all scenarios, in the order of the table.
-func All() []arena.Scenario {
-	return []arena.Scenario{
+func All() []testenv.Scenario {
+	return []testenv.Scenario{
 		{Name: "churn", About: "objects and pods come, change and go at random; the controller is killed every second or so",
 			Runs: 3, Short: true, Do: in(churnWithKills)},
-		{Name: "split-brain", About: "leaders are stopped past their lease, in the middle of work, and wake up beside their successors",
+		{Name: "split-brain", About: "leaders are stopped in the middle of work until their lease has expired, and continue while their successors work",
 			Runs: 5, Short: true, Do: in(splitBrain)},
 		{Name: "standby", About: "a standby sees 20 000 events about pods, then the leader is stopped; its memory does not grow, and it takes over at once",
 			OursOnly: true, Do: in(standby)},
@@ -35,7 +35,7 @@ func All() []arena.Scenario {
 			Runs: 4, Short: true, Alone: true, Do: in(killAPIServer)},
 		{Name: "etcd-restore", About: "etcd is killed and restored from a backup, so that versions go back and are used again",
 			Alone: true, Do: in(etcdRestore)},
-		{Name: "black-hole", About: "connections go dead without breaking in the middle of work; the controller must go on within 60 s", Do: in(blackHole)},
+		{Name: "black-hole", About: "connections go dead without breaking in the middle of work; the controller must continue within 60 s", Do: in(blackHole)},
 		{Name: "webhook", About: "the webhook that the API server asks about PodManagers is dead, hangs, answers garbage, or its certificate has ended",
 			OursOnly: true, Do: in(webhookBreaks)},
 		{Name: "conversion", About: "the webhook that converts between v1 and v1alpha1 is dead, hangs, answers garbage, or its certificate has ended",
@@ -48,15 +48,15 @@ func All() []arena.Scenario {
 	}
 }
 
-// isWrite reports whether a request is a write in the arena's namespace. Events do not count: the controller sends them in the background, and does
-// not depend on them.
+// isWrite reports whether a request is a write in the namespace of the test environment. Events do not count: the controller sends them in the
+// background, and does not depend on them.
 func (a scene) isWrite(r faults.Request) bool {
 	return r.IsWrite() && r.Namespace == a.Namespace && r.Resource != "events"
 }
 
 // awaitCalm waits before the next fault until everything is as wanted.
 func (a scene) awaitCalm() {
-	for _, problem := range a.AwaitSettled(arena.SettleLimit) {
+	for _, problem := range a.AwaitSettled(testenv.SettleLimit) {
 		a.Violate(problem)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -25,7 +25,7 @@ const nearestJump, farthestJump = time.Minute, 45 * time.Minute
 // shardsUnderFaults kills, stops, cuts off and replaces replicas that share the work, and changes their clocks, during churn and with lost answers.
 func shardsUnderFaults(a scene) {
 	a.Blind = untilBack // a replica that was cut off waits before it reopens its watches
-	c := newCrew(a)
+	c := newReplicaGroup(a)
 	defer c.close()
 	for range 3 {
 		c.launch()
@@ -51,7 +51,7 @@ func shardsUnderFaults(a scene) {
 }
 
 // shortSteps injects one fault of each kind, several at the same time.
-func (c *crew) shortSteps() {
+func (c *replicaGroup) shortSteps() {
 	c.stopCleanly()
 	c.killOne()
 	c.awaitBalance() // each replica that is disturbed next must have work
@@ -59,7 +59,7 @@ func (c *crew) shortSteps() {
 }
 
 // allSteps takes all steps in random order, until there were enough handovers.
-func (c *crew) allSteps() {
+func (c *replicaGroup) allSteps() {
 	steps := []func(){c.stopCleanly, c.killOne, c.disturbThree, c.roll, c.growAndShrink, c.blackout, c.rob, c.killOne, c.disturbThree}
 	for round := 0; c.Ctx.Err() == nil && (round == 0 || c.history.Handovers(c.Namespace+"-shard-") < handoversPerRun); round++ {
 		c.Random.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
@@ -74,22 +74,22 @@ func (c *crew) allSteps() {
 const untilBack = time.Minute
 
 // draws returns a source of random numbers for another goroutine, because a rand.Rand is not safe for concurrent use.
-func (c *crew) draws() *rand.Rand {
+func (c *replicaGroup) draws() *rand.Rand {
 	return rand.New(rand.NewPCG(c.Random.Uint64(), c.Random.Uint64()))
 }
 
-func (c *crew) pick() *crewReplica { return c.replicas[c.Random.IntN(len(c.replicas))] }
+func (c *replicaGroup) pick() *replica { return c.replicas[c.Random.IntN(len(c.replicas))] }
 
-func (c *crew) drop(gone *crewReplica) {
-	c.replicas = slices.DeleteFunc(c.replicas, func(r *crewReplica) bool { return r == gone })
+func (c *replicaGroup) drop(gone *replica) {
+	c.replicas = slices.DeleteFunc(c.replicas, func(r *replica) bool { return r == gone })
 }
 
 // killOne kills a replica, and starts another one once the others have taken over its shards.
-func (c *crew) killOne() {
+func (c *replicaGroup) killOne() {
 	c.calibrate()
 	victim := c.pick()
 	c.Must(victim.process.Kill())
-	c.Run.Count(arena.ControllerKills, 1)
+	c.Run.Count(testenv.ControllerKills, 1)
 	killed := time.Now()
 	held := c.shardsOf(victim)
 	victim.faults = append(victim.faults, faultTime{"killed", killed, killed.Add(leaseDuration)})
@@ -100,7 +100,7 @@ func (c *crew) killOne() {
 }
 
 // stopCleanly stops a replica, and starts another one once the others have taken over its shards.
-func (c *crew) stopCleanly() {
+func (c *replicaGroup) stopCleanly() {
 	c.calibrate()
 	victim := c.pick()
 	held := c.shardsOf(victim)
@@ -114,7 +114,7 @@ func (c *crew) stopCleanly() {
 }
 
 // roll replaces all replicas. Each new one starts either before or after the old one stops.
-func (c *crew) roll() {
+func (c *replicaGroup) roll() {
 	for _, old := range slices.Clone(c.replicas) {
 		if c.Random.IntN(2) == 0 {
 			c.launch()
@@ -131,7 +131,7 @@ func (c *crew) roll() {
 }
 
 // growAndShrink goes from three replicas to one, to five, to two and back.
-func (c *crew) growAndShrink() {
+func (c *replicaGroup) growAndShrink() {
 	for _, count := range []int{1, 5, 2, 3} {
 		for len(c.replicas) < count {
 			c.launch()
@@ -149,7 +149,7 @@ func (c *crew) growAndShrink() {
 
 // disturbThree stops one replica and cuts off another one, both for longer than their Leases last. Meanwhile it changes the clock of a third one,
 // and takes a shard by force.
-func (c *crew) disturbThree() {
+func (c *replicaGroup) disturbThree() {
 	order := c.Random.Perm(len(c.replicas))
 	stopped, cutOff, mistaken := c.replicas[order[0]], c.replicas[order[1]], c.replicas[order[2]]
 	first, second, third := c.draws(), c.draws(), c.draws()
@@ -162,7 +162,7 @@ func (c *crew) disturbThree() {
 }
 
 // blackout cuts off all replicas at the same time, as an outage of the API server would.
-func (c *crew) blackout() {
+func (c *replicaGroup) blackout() {
 	var parts []func()
 	for _, r := range c.replicas {
 		random := c.draws()
@@ -172,7 +172,7 @@ func (c *crew) blackout() {
 }
 
 // pastLease returns a time somewhat longer than the lease duration.
-func (c *crew) pastLease(random *rand.Rand) time.Duration {
+func (c *replicaGroup) pastLease(random *rand.Rand) time.Duration {
 	more := 3000
 	if c.Short {
 		more = 1000
@@ -181,10 +181,10 @@ func (c *crew) pastLease(random *rand.Rand) time.Duration {
 }
 
 // stopAndContinue stops the process of a replica for a while, in the middle of its work.
-func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
+func (c *replicaGroup) stopAndContinue(r *replica, length time.Duration) {
 	c.Must(r.process.Signal(syscall.SIGSTOP))
 	r.faults = append(r.faults, faultTime{what: "stopped (SIGSTOP)", from: time.Now()})
-	c.Run.Count(arena.SplitBrains, 1)
+	c.Run.Count(testenv.SplitBrains, 1)
 	c.Logf("stopped %s for %v", r.name, length)
 	lab.Pause(c.Ctx, length)
 	c.poke() // work that now belongs to the replica's successor
@@ -194,7 +194,7 @@ func (c *crew) stopAndContinue(r *crewReplica, length time.Duration) {
 }
 
 // setClock makes the wall clock of a replica jump several times, forward and back, and then corrects it.
-func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand) {
+func (c *replicaGroup) setClock(r *replica, length time.Duration, random *rand.Rand) {
 	const jumps = 4
 	for range jumps {
 		offset := nearestJump + time.Duration(random.Int64N(int64(farthestJump-nearestJump)))
@@ -221,7 +221,7 @@ func (c *crew) setClock(r *crewReplica, length time.Duration, random *rand.Rand)
 
 // cutOff lets nothing through between a replica and the API server for a while. Either connections break, or requests hang, or requests get through
 // but their answers are lost.
-func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
+func (c *replicaGroup) cutOff(r *replica, length time.Duration, random *rand.Rand) {
 	healed := make(chan struct{})
 	kinds := []struct {
 		what  string
@@ -254,8 +254,8 @@ func (c *crew) cutOff(r *crewReplica, length time.Duration, random *rand.Rand) {
 
 // force overwrites the holder of a shard's Lease, either with an identity that does not exist or with another replica, which does not know about
 // it.
-func (c *crew) force() (lease string) {
-	part := shard.Shard{Index: c.Random.IntN(crewShards), Count: crewShards}
+func (c *replicaGroup) force() (lease string) {
+	part := shard.Shard{Index: c.Random.IntN(shardCount), Count: shardCount}
 	holder := "somebody-else"
 	if c.Random.IntN(2) == 0 {
 		holder = cmp.Or(c.pick().identity(), holder)
@@ -268,7 +268,7 @@ func (c *crew) force() (lease string) {
 }
 
 // rob takes a shard by force, and waits until a replica has taken it back. The Lease is not renewed, so it expires.
-func (c *crew) rob() {
+func (c *replicaGroup) rob() {
 	c.calibrate()
 	robbed := time.Now()
 	lease := c.force()

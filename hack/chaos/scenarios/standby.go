@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -47,15 +47,15 @@ func standby(a scene) {
 	a.Must(err)
 	defer func() { _ = second.Kill() }()
 	a.Await("the second controller to be ready", func() (string, bool) { return second.Tail(3), ready() })
-	a.Create("web", 2, arena.OwnerOptions{})
+	a.Create("web", 2, testenv.OwnerOptions{})
 	a.awaitCalm()
 	// These pods are never scheduled, so events about them are cheaper.
-	a.Create("idle", 20, arena.OwnerOptions{Pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
+	a.Create("idle", 20, testenv.OwnerOptions{Pod: func(template *corev1.PodTemplateSpec) { template.Spec.SchedulerName = "nobody" }})
 	a.Await("20 idle pods", func() (string, bool) { n := len(a.PodsOf("idle")); return fmt.Sprint(n), n >= 20 })
 
-	a.beat("idle", 1000, 1000, 0) // until caches and buffers have their final size
+	a.changePods("idle", 1000, 1000, 0) // until caches and buffers have their final size
 	before := a.heap(second)
-	events := a.beat("idle", least, most, length)
+	events := a.changePods("idle", least, most, length)
 	grown := a.heap(second) - before
 	a.Logf("after %d events the heap is larger by %d kB", events, grown>>10)
 	if most := int64(mostPerEvent*events + heapNoise); grown > most {
@@ -78,8 +78,8 @@ func standby(a scene) {
 	a.Judge()
 }
 
-// beat changes a field of an owner's pods that the controller reads: at least least times, and up to most times if there is time.
-func (a scene) beat(name string, least, most int, length time.Duration) int {
+// changePods changes a field of an owner's pods that the controller reads: at least least times, and up to most times if there is time.
+func (a scene) changePods(name string, least, most int, length time.Duration) int {
 	pods := a.PodsOf(name)
 	began := time.Now()
 	var count atomic.Int64

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
 // shortLived launches programs that end with the given codes, and then one that keeps running.
 type shortLived struct {
-	arena.Contender
+	testenv.Contender
 	folder   string
 	codes    []int
 	launched atomic.Int32
@@ -49,7 +49,7 @@ func TestAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			programs := &shortLived{folder: t.TempDir(), codes: test.codes}
-			a := scene{&arena.Arena{Ctx: t.Context(), Run: &arena.Run{}, Contender: programs}}
+			a := scene{&testenv.Env{Ctx: t.Context(), Run: &testenv.Run{}, Contender: programs}}
 			s := a.launchSuccessor()
 			for programs.launched.Load() < test.launched && lab.Pause(t.Context(), 10*time.Millisecond) {
 			}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
-	"github.com/mycompany/podmanager/hack/chaos/tenure"
+	"github.com/mycompany/podmanager/hack/chaos/leasehistory"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
@@ -24,27 +24,27 @@ const (
 )
 
 // canary returns the name of the PodManager that shows whether a shard is served. The churn leaves it alone.
-func (c *crew) canary(index int) string {
+func (c *replicaGroup) canary(index int) string {
 	for n := 0; ; n++ {
-		name := fmt.Sprint(arena.CanaryPrefix, n)
-		if shard.Of(c.Namespace, name, crewShards).Index == index {
+		name := fmt.Sprint(testenv.CanaryPrefix, n)
+		if shard.Of(c.Namespace, name, shardCount).Index == index {
 			return name
 		}
 	}
 }
 
-func (c *crew) createCanaries() {
-	for index := range crewShards {
-		c.Create(c.canary(index), 1, arena.OwnerOptions{})
+func (c *replicaGroup) createCanaries() {
+	for index := range shardCount {
+		c.Create(c.canary(index), 1, testenv.OwnerOptions{})
 	}
 }
 
 // poke scales the canaries of all shards at the same time, so that each shard has something to do.
-func (c *crew) poke() {
+func (c *replicaGroup) poke() {
 	c.poking.Lock()
 	defer c.poking.Unlock()
 	var parts []func()
-	for index := range crewShards {
+	for index := range shardCount {
 		name := c.canary(index)
 		parts = append(parts, func() { c.Scale(name, 3-c.Wants()[name].Replicas) }) // from 1 to 2, and back
 	}
@@ -53,20 +53,20 @@ func (c *crew) poke() {
 
 // awaitCanaries waits until each canary has the pods that were last requested. If a poke reverted a scale that no replica had begun to carry out,
 // only the status would have to be written, which may happen later.
-func (c *crew) awaitCanaries() {
+func (c *replicaGroup) awaitCanaries() {
 	began := time.Now()
 	for time.Since(began) < takeoverPatience && lab.Pause(c.Ctx, 50*time.Millisecond) {
 		counts := map[string]int{}
 		for _, pod := range c.Pods() {
-			counts[arena.OwnerOf(&pod)]++
+			counts[testenv.OwnerOf(&pod)]++
 		}
 		settled := 0
-		for index := range crewShards {
+		for index := range shardCount {
 			if name := c.canary(index); counts["PodManager "+name] == c.Wants()[name].Replicas {
 				settled++
 			}
 		}
-		if settled == crewShards {
+		if settled == shardCount {
 			return
 		}
 	}
@@ -74,13 +74,13 @@ func (c *crew) awaitCanaries() {
 
 // reactions pokes all shards. For each shard it returns when its replica first created or deleted a pod in response, according to the audit log. A
 // shard that no replica serves is missing.
-func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
+func (c *replicaGroup) reactions() (asked time.Time, reacted map[int]time.Time) {
 	reacted = map[int]time.Time{}
 	asked = time.Now()
 	c.poke()
-	for len(reacted) < crewShards && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.Ctx, 50*time.Millisecond) {
+	for len(reacted) < shardCount && time.Since(asked) < takeoverPatience+c.longer(asked, time.Now()) && lab.Pause(c.Ctx, 50*time.Millisecond) {
 		c.Must(c.ledger.Read())
-		for index := range crewShards {
+		for index := range shardCount {
 			if at, found := c.ledger.FirstOfPods(c.canary(index), asked); found {
 				reacted[index] = at
 			}
@@ -90,7 +90,7 @@ func (c *crew) reactions() (asked time.Time, reacted map[int]time.Time) {
 }
 
 // calibrate measures how long shards need to react without a fault.
-func (c *crew) calibrate() {
+func (c *replicaGroup) calibrate() {
 	c.awaitCanaries()
 	asked, reacted := c.reactions()
 	c.awaitCanaries()
@@ -103,12 +103,12 @@ func (c *crew) calibrate() {
 
 // awaitWork measures when the shards that have lost their replica are served again. That may take up to limit after since. The other shards must
 // react as if nothing had happened.
-func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
+func (c *replicaGroup) awaitWork(kind string, since time.Time, moved []int, limit time.Duration) {
 	asked, reacted := c.reactions()
 	if c.Ctx.Err() != nil {
 		return
 	}
-	for index := range crewShards {
+	for index := range shardCount {
 		at, found := reacted[index]
 		if !found {
 			c.Violate(faults.Violation{Invariant: "I3", Object: fmt.Sprintf("shard %d", index),
@@ -131,7 +131,7 @@ func (c *crew) awaitWork(kind string, since time.Time, moved []int, limit time.D
 const calmBefore = 10 * time.Second
 
 // judgeGaps checks that an ordinary handover takes no longer than one after a clean stop.
-func (c *crew) judgeGaps() {
+func (c *replicaGroup) judgeGaps() {
 	for _, gap := range c.history.Gaps(c.Namespace + "-shard-") {
 		if c.wasDisturbed(gap.From.Add(-calmBefore), gap.To) {
 			continue
@@ -140,14 +140,14 @@ func (c *crew) judgeGaps() {
 		c.times["release"] = append(c.times["release"], took)
 		if took > most {
 			c.Violate(faults.Violation{Invariant: "I3", Object: gap.Lease, What: fmt.Sprintf("%s was released at %s, and no replica acquired it for %v, although no replica was disturbed; %v are allowed",
-				gap.Lease, tenure.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
+				gap.Lease, leasehistory.Clock(gap.From), took.Round(time.Millisecond), most.Round(time.Millisecond))})
 		}
 	}
 }
 
 // longer returns how much longer something may take than on an idle machine. If the machine stood still, that includes another takeover.
-func (c *crew) longer(from, to time.Time) time.Duration {
-	more := arena.Slack * max(c.usual, c.Run.Pulse.Slowest(from, to))
+func (c *replicaGroup) longer(from, to time.Time) time.Duration {
+	more := testenv.Slack * max(c.usual, c.Run.Latency.Slowest(from, to))
 	if c.stoodStill(from, to) {
 		more += leaseDuration + takeoverAfterKill
 	}
@@ -156,12 +156,12 @@ func (c *crew) longer(from, to time.Time) time.Duration {
 
 // stoodStill reports whether the machine needed more time for a write than a request for a Lease may take. In that case replicas give up their
 // shards, as when they are cut off.
-func (c *crew) stoodStill(from, to time.Time) bool {
-	return c.Run.Pulse.Slowest(from, to) > renewDeadline/2
+func (c *replicaGroup) stoodStill(from, to time.Time) bool {
+	return c.Run.Latency.Slowest(from, to) > renewDeadline/2
 }
 
 // wasDisturbed reports whether a replica or a Lease was disturbed within a period, or the machine stood still.
-func (c *crew) wasDisturbed(from, to time.Time) bool {
+func (c *replicaGroup) wasDisturbed(from, to time.Time) bool {
 	if c.stoodStill(from, to) {
 		return true
 	}
@@ -181,7 +181,7 @@ func (c *crew) wasDisturbed(from, to time.Time) bool {
 }
 
 // logTimes logs how long takeovers took.
-func (c *crew) logTimes() {
+func (c *replicaGroup) logTimes() {
 	for kind, times := range c.times {
 		slices.Sort(times)
 		c.Logf("at work after a %s: %d shards, median %v, max %v", kind, len(times), times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond))

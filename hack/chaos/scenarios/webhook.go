@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
@@ -40,11 +40,11 @@ func conversionBreaks(a scene) {
 	a.Judge()
 }
 
-// whileConversion lets users churn while the conversion has a fault, and runs goOnInV1 in the arena beside.
+// whileConversion lets users churn while the conversion has a fault, and runs goOnInV1 in the test environment meanwhile.
 func (a scene) whileConversion(fault lab.WebhookFault, conversion *lab.Conversion, beside scene) {
 	a.churnFor(time.Second, func(ctx context.Context) { <-ctx.Done() })
-	beside.Create("web", 3, arena.OwnerOptions{})
-	beside.Create(usersObject, 0, arena.OwnerOptions{})
+	beside.Create("web", 3, testenv.OwnerOptions{})
+	beside.Create(usersObject, 0, testenv.OwnerOptions{})
 	if fault != lab.WebhookHangs {
 		a.touchInAlpha()
 		beside.touchInAlpha()
@@ -94,7 +94,7 @@ func (a scene) goOnInV1(conversion *lab.Conversion) {
 		a.settleSoon("after an update, while nothing can be converted")
 		a.Remove("web")
 		a.settleSoon("after the deletion of its owner, while nothing can be converted")
-		a.Create("last", 3, arena.OwnerOptions{Spec: arena.Paced})
+		a.Create("last", 3, testenv.OwnerOptions{Spec: testenv.Paced})
 		a.settleSoon("after a creation, while nothing can be converted")
 	})
 	if tryAlpha() == nil {
@@ -145,7 +145,7 @@ func (a scene) deleteSpace() {
 	}
 	began := time.Now()
 	a.Must(a.Cluster.Kube.CoreV1().Namespaces().Delete(a.Ctx, a.Namespace, metav1.DeleteOptions{}))
-	gone := a.expect("I2", a.Namespace, "the namespace to be gone, while nothing can be converted", arena.SettleLimit, func() (string, bool) {
+	gone := a.expect("I2", a.Namespace, "the namespace to be gone, while nothing can be converted", testenv.SettleLimit, func() (string, bool) {
 		namespace, err := a.Cluster.Kube.CoreV1().Namespaces().Get(a.Ctx, a.Namespace, metav1.GetOptions{})
 		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
 	})

@@ -221,7 +221,7 @@ remove() {
 	# Only when no other node is there: to remove a folder takes away what is mounted on it, also in the mounts of others.
 	if ! compgen -G '/sys/class/net/podm*' >/dev/null; then
 		for place in $fixed; do
-			rmdir "$place" 2>/dev/null || true # what is not empty is somebody else's
+			rmdir "$place" 2>/dev/null || true # if it is not empty, it is in use by another program
 		done
 	fi
 }

@@ -1,7 +1,7 @@
 # What has to be there before the node can start: bridge, cgroups, configuration, programs and images. Part of node.sh.
 # shellcheck shell=bash disable=SC2154 # its variables are those of node.sh
 
-# claim: makes the bridge, and gives it the first addresses that nobody has.
+# claim: makes the bridge, and gives it the first addresses that are not in use.
 claim() {
 	local number
 	check
@@ -45,7 +45,7 @@ kubeconfig() {
 # hierarchies: prints the folders in which the node has a cgroup: one with v2, one for each controller with v1, both in between.
 hierarchies() { awk '$3 ~ /^cgroup2?$/ {print $2}' /proc/mounts; }
 
-# make_cgroups: a new cgroup of v1 has no processors and no memory until somebody gives it some.
+# make_cgroups: a new cgroup of v1 has no processors and no memory until it is assigned some.
 make_cgroups() {
 	local parent file
 	for parent in $(hierarchies); do

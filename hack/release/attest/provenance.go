@@ -109,7 +109,7 @@ func checkStatement(text []byte, sums map[string]string) (build, error) {
 	}
 	definition := told.Predicate.BuildDefinition
 	if len(told.Subject) == 0 || len(definition.ResolvedDependencies) != 2 {
-		return build{}, errors.New("it is no provenance of a release")
+		return build{}, errors.New("the file is not the provenance of a release")
 	}
 	about := build{
 		version: definition.ExternalParameters.Version, image: definition.ExternalParameters.Image,

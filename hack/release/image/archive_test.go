@@ -122,7 +122,7 @@ func TestUsage(t *testing.T) {
 		"push needs -layout and -ref":           {"push"},
 		"sbom needs -program, -version and":     {"sbom", "-program", "web"},
 		"must be KEY=VALUE":                     {"archive", "-env", "VERSION"},
-		"is no image to push":                   {"push", "-layout", t.TempDir(), "-ref", "a:b"},
+		"is not an image (":                     {"push", "-layout", t.TempDir(), "-ref", "a:b"},
 		"example.com/podmanager:v0.1.0":         {"push", "-layout", t.TempDir(), "-ref", "A B"},
 		`cannot parse "yesterday"`:              {"archive", "-created", "yesterday"},
 	} {

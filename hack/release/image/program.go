@@ -111,7 +111,7 @@ func programLayer(name string, data []byte, created time.Time) (v1.Layer, error)
 func platformOf(program string) (*v1.Platform, error) {
 	file, err := elf.Open(program)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no program for Linux (%w): build it with GOOS=linux", program, err)
+		return nil, fmt.Errorf("%s is not a program for Linux (%w): build it with GOOS=linux", program, err)
 	}
 	defer file.Close()
 	for _, part := range file.Progs {

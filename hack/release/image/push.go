@@ -51,7 +51,7 @@ func push(args []string) error {
 func onlyIndex(folder string) (v1.ImageIndex, error) {
 	entries, err := layout.ImageIndexFromPath(folder)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no image to push (%w): make one with image build", folder, err)
+		return nil, fmt.Errorf("%s is not an image (%w): make one with image build", folder, err)
 	}
 	manifest, err := entries.IndexManifest()
 	if err != nil {

@@ -132,7 +132,7 @@ func TestWebhookHangs(t *testing.T) {
 	took := time.Since(start)
 	t.Logf("changed in v1, rolled out and deleted: %v", took)
 	if took > 25*time.Second { // the API server waits 30 s for a webhook
-		t.Errorf("it took %v, as if somebody had waited for the webhook", took)
+		t.Errorf("it took %v, as if the API server had waited for the webhook", took)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestCallsForAWriteInV1(t *testing.T) {
 		return calls, calls >= writes
 	})
 	calls := shared.hook.calls.Load() - before
-	t.Logf("%d writes in v1, and nobody who reads v1alpha1: %d calls", writes, calls)
+	t.Logf("%d writes in v1, and no client that reads v1alpha1: %d calls", writes, calls)
 	if calls > 3*writes {
 		t.Errorf("%d calls: who has asked for so many?", calls)
 	}

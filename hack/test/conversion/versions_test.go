@@ -39,7 +39,7 @@ func TestMadeInAlpha(t *testing.T) {
 	wants(t, "get", s.Kubectl("get", alphaName), warning, "NAME SIZE READY IMAGE AGE web 2 2 app:1")
 	wants(t, "get in v1", s.Kubectl("get", "pm"), "NAME DESIRED CURRENT", "web 2 2")
 	if out := s.Kubectl("get", "pm"); strings.Contains(out, "Warning") {
-		t.Errorf("whoever does not ask for v1alpha1 is warned: %s", out)
+		t.Errorf("a client that does not ask for v1alpha1 is warned: %s", out)
 	}
 	wants(t, "explain", kubectl(t, "explain", "podmanager.spec", "--api-version=apps.mycompany.com/v1alpha1"),
 		"size <integer> Size is how many pods to keep running.", "command <[]string>", "image <string> -required-")

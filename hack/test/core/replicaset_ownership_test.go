@@ -61,7 +61,7 @@ func TestAdoptionByReference(t *testing.T) {
 		{"a pod without owners is adopted", none, only(yes, yes), "by-hand-0"},
 		{"an owner that is not the controller becomes it", only(nil, nil), only(yes, yes), "by-hand-1"},
 		{"a controller stays as it is", only(yes, nil), only(yes, nil), "by-hand-2"},
-		{"a pod that somebody else controls is left alone", beside, beside, "web-3-0"},
+		{"a pod with another controller is left alone", beside, beside, "web-3-0"},
 	}
 	for i, test := range tests {
 		s.applyPrivate(fmt.Sprintf("web-%d", i), "{replicas: 1, image: nginx}")

@@ -41,7 +41,7 @@ func (s *space) warnings(name, reason string) (count int, notes string) {
 func TestForeignNames(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(s *space, pod *corev1.Pod){
-		"a pod that nobody owns": func(*space, *corev1.Pod) {},
+		"a pod without an owner": func(*space, *corev1.Pod) {},
 		"a pod with our label that something else controls": func(s *space, pod *corev1.Pod) {
 			labelled("web")(pod)
 			pod.OwnerReferences = []metav1.OwnerReference{s.otherOwner(new(true))}
@@ -51,7 +51,7 @@ func TestForeignNames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newSpace(t)
 			s.createPod("web-1", func(pod *corev1.Pod) { change(s, pod) })
-			s.Await("the foreign pod to run, so that nobody else changes it", func() (any, bool) {
+			s.Await("the foreign pod to run, so that no other component changes it", func() (any, bool) {
 				pod := s.pod("web-1")
 				return pod.Status, readySince(pod) != metav1.Time{}
 			})

@@ -97,7 +97,7 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 				t.Errorf("Stalled is left: %+v", left)
 			}
 			if got := s.pod("web-0").ResourceVersion; got != before["web-0"] {
-				t.Errorf("somebody wrote to web-0, which is at version %s", got)
+				t.Errorf("web-0 was written to, and is at version %s", got)
 			}
 		})
 	}

@@ -91,7 +91,7 @@ func TestRollback(t *testing.T) {
 			}
 
 			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback(), crashing)) })
-			s.stays("somebody annotates it", func() { s.Kubectl("annotate", "pm/web", "a=b") })
+			s.stays("a user annotates it", func() { s.Kubectl("annotate", "pm/web", "a=b") })
 			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
 			s.Kubectl("scale", "pm/web", "--replicas=11")
 			s.awaitRolledBack(11, crashWords)

@@ -76,7 +76,7 @@ func TestCheckLeader(t *testing.T) {
 		`{"spec":{"holderIdentity":"dead","renewTime":"2026-01-01T00:00:00.000000Z","acquireTime":"2026-01-01T00:00:00.000000Z"}}`)
 	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.Name), "Leader failure dead holds the Lease")
 	if got := s.try("check", "--controller-namespace", s.Name); got.code != 1 {
-		t.Errorf("somebody has to act: %v", got)
+		t.Errorf("a user would have to act: %v", got)
 	}
 }
 

@@ -120,7 +120,7 @@ func TestConvertLive(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", arguments, got, first)
 		}
 	}
-	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget goes on", "namespace: " + s.Name, "spec.replicas: is left out"} {
+	for _, want := range []string{"HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler", "PodDisruptionBudget budget keeps working", "namespace: " + s.Name, "spec.replicas: is left out"} {
 		if !strings.Contains(first, want) {
 			t.Errorf("%q is missing in\n%s", want, first)
 		}

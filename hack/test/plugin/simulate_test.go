@@ -175,7 +175,7 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s.rest("web", v1.ReasonAllAvailable)
 	before := s.Manager("web")
 	if report := s.simulated(manifestOf("web", "{image: 'app:2', "+hasty+"}"), "-f", "-"); report.Replicas != 2 || report.Totals.Created != 2 {
-		t.Errorf("replicas that somebody has set: %+v", report)
+		t.Errorf("replicas that another client has set: %+v", report)
 	}
 	full := "---\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: web}\n---\n" + manifestOf("web", "{template: {spec: {containers: [{name: app, image: 'app:1', ports: [{containerPort: 80}]}]}}, "+hasty+"}")
 	report := s.simulated(full, "-f", "-")
@@ -185,13 +185,6 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	if got := s.tryWith(full, "simulate", "-f", "-", "web", "--never-ready", "every", "2"); got.code != 0 || !strings.Contains(got.out, "every 2nd new pod is never ready") {
 		t.Errorf("every 2: %v", got)
 	}
-	both := manifestOf("web", "{image: 'app:1', updateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}}")
-	if got := s.tryWith(both, "simulate", "-f", "-"); got.code != 1 || !strings.Contains(got.err, "kubectl apply would fail") || !strings.Contains(got.err, "must not both be 0") {
-		t.Errorf("what is refused: %v", got)
-	}
-	if got := s.tryWith(strings.ReplaceAll(both, "image:", "imag:"), "simulate", "-f", "-"); got.code != 1 || !strings.Contains(got.err, "imag") {
-		t.Errorf("a field that is not known: %v", got)
-	}
 	if report := s.simulated("", "web", "--image", "app=app:3", "--replicas", "3"); report.Replicas != 3 || report.ReplicasBefore != 2 || report.Totals.Deleted != 3 {
 		t.Errorf("by flags: %+v", report)
 	}
@@ -199,6 +192,27 @@ func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s.refused(1, "there is no PodManager nope", "simulate", "nope")
 	if after := s.Manager("web"); after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("something was written: %+v", after)
+	}
+}
+
+// A manifest that the API server would refuse is refused with the API server's reason.
+func TestSimulateRefusesWhatApplyRefuses(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{image: 'app:1', "+hasty+"}")
+	both := manifestOf("web", "{image: 'app:1', updateStrategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 0}}}")
+	for manifest, want := range map[string][]string{
+		both: {"kubectl apply would fail", "must not both be 0"},
+		strings.ReplaceAll(both, "image:", "imag:"): {"imag"},
+	} {
+		got := s.tryWith(manifest, "simulate", "-f", "-")
+		if got.code != 1 {
+			t.Errorf("exit code %d for\n%s", got.code, manifest)
+		}
+		for _, part := range want {
+			if !strings.Contains(got.err, part) {
+				t.Errorf("got %q, want %q for\n%s", got.err, part, manifest)
+			}
+		}
 	}
 }
 

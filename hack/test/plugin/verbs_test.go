@@ -46,7 +46,7 @@ Pods are replaced: podUpdatePolicy is Recreate.`)
 	manifest := "apiVersion: apps.mycompany.com/v1\nkind: PodManager\nmetadata: {name: web}\nspec:\n  template:\n    metadata: {labels: {a: b}}\n" +
 		"    spec: {containers: [{name: app, image: 'app:2', ports: [{containerPort: 80}]}]}\n"
 	s.golden("diff with a file", s.tryWith(manifest, "diff", "web", "-f", "-").out, `
-the present template -> -
+the current template -> -
 FIELD FROM TO HOW
 metadata.labels.a <none> b with the new pod
 spec.containers[app].ports <none> [{"containerPort":80,"protocol":"TCP"}] new pod

@@ -38,7 +38,7 @@ spec: {policyName: %[1]s, validationActions: [Deny]}
 
 // A policy refuses to restore the label. The status reports it, the controller retries with backoff, and succeeds when the policy is gone.
 func TestLabelIsRefused(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	c.start(4)
 	c.create(1, 2)
 	c.awaitReady(2)
@@ -96,7 +96,7 @@ func TestLabelIsRefused(t *testing.T) {
 }
 
 // refusals returns when patches of pods by the controller were refused since the last call.
-func (c *crew) refusals(log *audit.Log) (times []time.Time) {
+func (c *replicaGroup) refusals(log *audit.Log) (times []time.Time) {
 	c.T.Helper()
 	requests, err := log.Read(c.Name)
 	if err != nil {

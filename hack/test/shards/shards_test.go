@@ -19,7 +19,7 @@ import (
 
 // Three replicas share the work. The others take over from one that is stopped, and from one that is killed, and no pod is touched.
 func TestShare(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	all := []*lab.Process{c.start(8), c.start(8), c.start(8)}
 	c.awaitHeld(harness.Patience, all, 2, 3, 3)
 	c.create(16, 2)
@@ -52,7 +52,7 @@ func TestShare(t *testing.T) {
 
 // Sharding is enabled and disabled, and the number of shards changes, while pods are running. Only their label changes.
 func TestNumberChanges(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	leader := c.start(0)
 	c.create(6, 2)
 	c.awaitReady(12)
@@ -83,7 +83,7 @@ func TestNumberChanges(t *testing.T) {
 }
 
 // awaitLabels waits until all pods and revisions have the label of their shard.
-func (c *crew) awaitLabels(shards int) {
+func (c *replicaGroup) awaitLabels(shards int) {
 	c.T.Helper()
 	c.await("labelled pods and revisions", harness.Patience, func() (any, bool) {
 		wrong := map[string]string{}
@@ -109,7 +109,7 @@ func (c *crew) awaitLabels(shards int) {
 
 // Another client changes the label of pods: to another shard, to nonsense, to none. The controller restores it, and creates or deletes no pod.
 func TestLabelIsPutBack(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	all := []*lab.Process{c.start(4), c.start(4)}
 	c.awaitHeld(harness.Patience, all, 2, 2)
 	c.create(3, 3)
@@ -134,7 +134,7 @@ func TestLabelIsPutBack(t *testing.T) {
 // A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it over.
 // The PodManager does not need the pod, so no replacement conflicts with its name, which would be the other way to find it.
 func TestLabelChangesWhileAway(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	first := c.start(4)
 	c.create(3, 3)
 	c.awaitReady(9)
@@ -159,7 +159,7 @@ func TestLabelChangesWhileAway(t *testing.T) {
 
 // The next PodManager of the same name adopts the orphans of a deleted one.
 func TestOrphans(t *testing.T) {
-	c := newCrew(t)
+	c := newReplicaGroup(t)
 	c.start(4)
 	c.create(2, 3)
 	c.awaitReady(6)

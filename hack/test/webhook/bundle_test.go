@@ -110,7 +110,7 @@ func TestConversionBundle(t *testing.T) {
 	const life = 3 * time.Second // for a mistake to show up: the absence of a change can only be waited for
 	for deadline := time.Now().Add(life); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if conversion := read(); strings.Contains(conversion, "caBundle") {
-			t.Fatalf("the webhook of somebody else has got a bundle: %s", conversion)
+			t.Fatalf("the webhook of another program has got a bundle: %s", conversion)
 		}
 	}
 	kubectl(t, "", "patch", "crd", crd, "--type", "json", "-p", `[{"op": "remove", "path": "/spec/conversion"}]`)

@@ -1,5 +1,5 @@
-// Pins golangci-lint, which lints the product, apart from the other tools: it has two hundred requirements, and the
-// versions that it was released and tested with are to be nobody else's business.
+// Pins golangci-lint, which lints the product, apart from the other tools: it has two hundred requirements, and must
+// not decide which versions the other tools get.
 // hack/tool.sh builds it.
 module github.com/mycompany/podmanager/hack/tools/golangci-lint
 

@@ -1,5 +1,5 @@
-// Pins Helm, which renders, packages and installs artifacts/chart, apart from the other tools: it brings its own libraries of
-// Kubernetes, which are to be nobody else's business.
+// Pins Helm, which renders, packages and installs artifacts/chart, apart from the other tools: it requires libraries of
+// Kubernetes in versions of its own, which must not decide what the other tools get.
 // hack/tool.sh builds it.
 module github.com/mycompany/podmanager/hack/tools/helm
 

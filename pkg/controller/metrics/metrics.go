@@ -33,7 +33,7 @@ var (
 		"Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.")
 
 	PolicyMissing = gauges("policy_missing", "policy",
-		"Whether a rule that keeps users from gaining rights is not in force: 1 or 0, by policy. Without a right to read them there is no such series.")
+		"1 if a rule that keeps users from gaining rights is not in force, otherwise 0, by policy. The series is missing if the controller may not read the rules.")
 
 	PodsCreated        = counter("pods_created_total", "Pods created.")
 	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")
@@ -44,14 +44,14 @@ var (
 	LiveReads = counter("live_reads_total",
 		"Syncs that read from the API server because the cache was wrong or stayed behind.")
 	PodEvents = counter("pod_events_total",
-		"Pods that the caches were told of, in a list or by a watch: how much of the cluster this replica follows.")
+		"Pods that the caches have received, from a list or a watch: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",
 		"Times that all caches were thrown away because the API server had gone back in time, as after an etcd restore.")
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 
 	ShardOwner = gauges("shard_owner", "shard",
-		"Whether this replica works on a shard: 1 or 0, by shard. Without shards there is no such series.")
+		"1 if this replica works on a shard, otherwise 0, by shard. The series is missing without shards.")
 	ShardTakeovers       = counter("shard_takeovers_total", "Shards that this replica has taken.")
 	ShardTakeoverSeconds = histogram("shard_takeover_duration_seconds", "Time from holding a shard's Lease until its caches are filled.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
@@ -64,7 +64,7 @@ var (
 	WebhookCertificateEnd = gauge("webhook_certificate_expiration_timestamp_seconds",
 		"Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.")
 	WebhookCertificateStart = gauge("webhook_certificate_start_timestamp_seconds",
-		"Unix time at which that certificate begins; else 0. With its end, that tells how much of its life is left.")
+		"Unix time from which that certificate is valid; otherwise 0. Together with its end it shows how much of its lifetime is left.")
 	webhookSeconds = histograms("webhook_duration_seconds", "path", "Time from a webhook's request until its answer, by path.",
 		metrics.ExponentialBuckets(0.001, 2, 14))
 

@@ -27,7 +27,7 @@ var objectFamilies = []objectFamily{
 	{"status_replicas", "Active pods.", func(m *v1.PodManager) int64 { return int64(m.Status.Replicas) }},
 	{"status_replicas_ready", "Active pods that are ready.", func(m *v1.PodManager) int64 { return int64(m.Status.ReadyReplicas) }},
 	{"status_replicas_available", "Active pods that have been ready for minReadySeconds.", func(m *v1.PodManager) int64 { return int64(m.Status.AvailableReplicas) }},
-	{"status_replicas_updated", "Active pods of the present template.", func(m *v1.PodManager) int64 { return int64(m.Status.UpdatedReplicas) }},
+	{"status_replicas_updated", "Active pods of the current template.", func(m *v1.PodManager) int64 { return int64(m.Status.UpdatedReplicas) }},
 	{"status_replicas_terminating", "Pods that are being deleted.", func(m *v1.PodManager) int64 { return int64(m.Status.TerminatingReplicas) }},
 	{"metadata_generation", "Generation of the spec.", func(m *v1.PodManager) int64 { return m.Generation }},
 	{"status_observed_generation", "Generation that the status is about; -1 before the first status.", func(m *v1.PodManager) int64 { return m.Status.ObservedGeneration }},
@@ -59,7 +59,7 @@ func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, family.name, labels[i], family.value(m))
 		}
 	}
-	begin(w, "info", "The revision of the present template, as update_revision.")
+	begin(w, "info", "The revision of the current template, as update_revision.")
 	for i, m := range managers {
 		series(w, "info", labels[i]+","+label("update_revision", m.Status.UpdateRevision), 1)
 	}

@@ -122,7 +122,7 @@ func (r *scopeRunner) checkSources(ctx context.Context) {
 			case apierrors.IsForbidden(err):
 				r.requestReview()
 			case err != nil && !apierrors.IsNotFound(err):
-				klog.FromContext(ctx).V(2).Info("Cannot tell whether the API server has gone back in time", "err", err)
+				klog.FromContext(ctx).V(2).Info("Cannot find out whether the API server has gone back in time", "err", err)
 				delay = rewindRetry
 			}
 		}

@@ -153,7 +153,7 @@ func (f facts) state() ScopeState {
 	case !f.verdict.MayRead():
 		state.Phase, state.Why = ScopeForbidden, f.verdict.Refusal(f.namespace)
 	case f.err != nil && !f.synced:
-		state.Phase, state.Why = ScopeStarting, "the API server does not tell what is permitted"
+		state.Phase, state.Why = ScopeStarting, "the API server does not answer what is permitted"
 	case len(f.refused) > 0:
 		state.Phase, state.Why = ScopeStarting, "it is permitted now, but was refused before; that is tried again within a minute"
 	case !f.synced:

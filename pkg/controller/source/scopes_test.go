@@ -36,7 +36,7 @@ func TestScopeState(t *testing.T) {
 		why   []string
 	}{
 		"at the start":     {facts{}, ScopeStarting, []string{"not filled yet"}},
-		"no review":        {facts{err: errors.New("away")}, ScopeStarting, []string{"does not tell"}},
+		"no review":        {facts{err: errors.New("away")}, ScopeStarting, []string{"does not answer"}},
 		"filled":           {facts{synced: true}, ScopeServed, nil},
 		"no later review":  {facts{synced: true, err: errors.New("away")}, ScopeServed, nil},
 		"may not list":     {facts{namespace: "a", verdict: lacks(list)}, ScopeForbidden, []string{"may not list pods", "rbac.yaml", "--namespace a", "--serviceaccount podmanager-system:podmanager-controller"}},

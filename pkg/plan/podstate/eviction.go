@@ -14,8 +14,8 @@ const AnnotationSafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 // safeToEvict is shared by all pods of the caches that have no other annotation.
 var safeToEvict = map[string]string{AnnotationSafeToEvict: "true"}
 
-// NeedsSafeToEvict reports whether a pod is to get AnnotationSafeToEvict. It is not if the template or a user has set the annotation, or if the pod
-// has data on its node, for which the annotation would end the autoscaler's protection, too.
+// NeedsSafeToEvict reports whether the controller sets AnnotationSafeToEvict on a pod. It does not if the template or a user has set the annotation,
+// or if the pod has data on its node: the annotation would end the autoscaler's protection of that data.
 func NeedsSafeToEvict(pod *corev1.Pod) bool {
 	_, isSet := pod.Annotations[AnnotationSafeToEvict]
 	return !isSet && pod.Namespace != metav1.NamespaceSystem && !slices.ContainsFunc(pod.Spec.Volumes, isOnNode)

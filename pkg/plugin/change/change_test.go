@@ -149,7 +149,7 @@ func TestWarnings(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    string
 	}{
-		"nobody":                    {nil, nil, ""},
+		"no manager":                {nil, nil, ""},
 		"a person":                  {nil, []metav1.ManagedFieldsEntry{owned("kubectl-client-side-apply", "Update", image)}, ""},
 		"Flux":                      {nil, []metav1.ManagedFieldsEntry{owned("kustomize-controller", "Apply", image)}, "Flux (field manager kustomize-controller) owns spec.image of web"},
 		"Flux, but another field":   {nil, []metav1.ManagedFieldsEntry{owned("kustomize-controller", "Apply", `{"f:spec":{"f:replicas":{}}}`)}, ""},

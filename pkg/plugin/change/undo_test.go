@@ -45,8 +45,7 @@ func TestUndo(t *testing.T) {
 	for from, present := range forms {
 		for to, wanted := range forms {
 			t.Run(from+" to "+to, func(t *testing.T) {
-				target := revisionOf(wanted)
-				c, err := Undo(present, target)
+				c, err := Undo(present, revisionOf(wanted))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,21 +56,7 @@ func TestUndo(t *testing.T) {
 					return
 				}
 				after := applied(t, present, c)
-				if got := history.Template(&after.Spec); !equality.Semantic.DeepEqual(got, target.Template) {
-					t.Errorf("got %v, want %v", got, target.Template)
-				}
-				if (after.Spec.Image == "") == (after.Spec.Template == nil) {
-					t.Errorf("the API server would refuse it: %+v", after.Spec)
-				}
-				if present.Spec.Template == nil && wanted.Spec.Template == nil && after.Spec.Template != nil {
-					t.Error("the short form is lost")
-				}
-				if after.Annotations[v1.AnnotationChangeCause] != wanted.Annotations[v1.AnnotationChangeCause] {
-					t.Errorf("change cause %q", after.Annotations[v1.AnnotationChangeCause])
-				}
-				if *after.Spec.Replicas != *present.Spec.Replicas || after.Spec.Paused != present.Spec.Paused {
-					t.Errorf("other fields have changed: %+v", after.Spec)
-				}
+				checkUndone(t, present, wanted, after)
 				back, err := Undo(after, revisionOf(present))
 				if err != nil {
 					t.Fatal(err)
@@ -81,6 +66,27 @@ func TestUndo(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// checkUndone checks what undo has made of a PodManager whose template was to become the wanted one.
+func checkUndone(t *testing.T, present, wanted, after *v1.PodManager) {
+	t.Helper()
+	target := revisionOf(wanted).Template
+	if got := history.Template(&after.Spec); !equality.Semantic.DeepEqual(got, target) {
+		t.Errorf("got %v, want %v", got, target)
+	}
+	if (after.Spec.Image == "") == (after.Spec.Template == nil) {
+		t.Errorf("the API server would refuse it: %+v", after.Spec)
+	}
+	if present.Spec.Template == nil && wanted.Spec.Template == nil && after.Spec.Template != nil {
+		t.Error("the short form is lost")
+	}
+	if after.Annotations[v1.AnnotationChangeCause] != wanted.Annotations[v1.AnnotationChangeCause] {
+		t.Errorf("change cause %q", after.Annotations[v1.AnnotationChangeCause])
+	}
+	if *after.Spec.Replicas != *present.Spec.Replicas || after.Spec.Paused != present.Spec.Paused {
+		t.Errorf("other fields have changed: %+v", after.Spec)
 	}
 }
 

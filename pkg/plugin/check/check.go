@@ -202,7 +202,7 @@ func judgeObject(f Facts) Finding {
 		finding.Result = Warning
 		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, and not yet %d", observed, f.Manager.Name, f.Manager.Generation)
 	default:
-		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, the last one", observed, f.Manager.Name)
+		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, which is the latest", observed, f.Manager.Name)
 	}
 	return finding
 }

@@ -61,7 +61,7 @@ func TestAdvise(t *testing.T) {
 		"forbidden": {apierrors.NewForbidden(resource, "web", errors.New(`User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`)),
 			"; the role podmanager-edit has it: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns (kubectl pm check tells more)"},
 		"another policy":    {apierrors.NewForbidden(resource, "web", errors.New("not on Fridays")), "not on Fridays (kubectl pm check tells more)"},
-		"somebody else":     {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
+		"another client":    {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
 		"a test of a patch": {invalid("testing path /metadata/generation value failed: test failed"), "try again"},
 		"another refusal":   {invalid("metadata.name is too long"), "metadata.name is too long"},
 		"no server":         {&url.Error{Op: "Get", URL: "https://server", Err: errors.New("connection refused")}, "https://server cannot be reached: connection refused"},

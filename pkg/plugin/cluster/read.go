@@ -81,8 +81,8 @@ func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapsh
 	if !isNew {
 		return snapshot.New(manager, pods, revisions, missing, time.Now()), nil
 	}
-	nobody := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	s := snapshot.New(nobody, pods, nil, missing, time.Now())
+	placeholder := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	s := snapshot.New(placeholder, pods, nil, missing, time.Now())
 	s.Manager, s.Pods = nil, nil
 	return s, nil
 }
@@ -165,7 +165,7 @@ func Name(argument string) (string, error) {
 	case !hasKind:
 		return argument, nil
 	case name == "" || strings.Contains(name, "/"):
-		return "", fmt.Errorf("%q is no name of a PodManager; write NAME or pm/NAME", argument)
+		return "", fmt.Errorf("%q is not the name of a PodManager; write NAME or pm/NAME", argument)
 	case !slices.Contains(kinds, strings.ToLower(kind)):
 		return "", fmt.Errorf("%s is no PodManager; for other kinds there is kubectl rollout", argument)
 	default:

@@ -100,7 +100,7 @@ func (w *Workloads) mappingOf(name string) (*meta.RESTMapping, error) {
 	}
 	switch {
 	case meta.IsNoMatchError(err):
-		return nil, fmt.Errorf("%s knows no kind %s; what can be converted is %s", w.Server, name, convert.Kinds())
+		return nil, fmt.Errorf("%s knows no kind %s; convert takes %s", w.Server, name, convert.Kinds())
 	case err != nil:
 		return nil, w.Advise(err, w.Namespace)
 	}

@@ -147,7 +147,7 @@ func complete(object *unstructured.Unstructured) (int64, error) {
 	case field("status", "observedGeneration") < object.GetGeneration():
 		return 0, errors.New("its controller has not seen its present spec yet; try again")
 	case exist != wanted || updated != wanted:
-		return 0, fmt.Errorf("%d of %d pods are made from its present template, and %d exist: wait until its rollout is complete", updated, wanted, exist)
+		return 0, fmt.Errorf("%d of %d pods are made from its current template, and %d exist: wait until its rollout is complete", updated, wanted, exist)
 	default:
 		return wanted, nil
 	}

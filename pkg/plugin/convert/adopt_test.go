@@ -90,7 +90,7 @@ func TestAdoptRefuses(t *testing.T) {
 		object *unstructured.Unstructured
 		want   string
 	}{
-		"a rollout under way": {live(t, "Deployment", 3, 4, 1), "1 of 3 pods are made from its present template, and 4 exist"},
+		"a rollout under way": {live(t, "Deployment", 3, 4, 1), "1 of 3 pods are made from its current template, and 4 exist"},
 		"no pods":             {live(t, "Deployment", 0, 0, 0), "it wants no pods"},
 		"a spec to come":      {unseen, "has not seen its present spec"},
 		"pods in many sets":   {live(t, "Deployment", 3, 3, 3), "none of its ReplicaSets has its 3 pods"},

@@ -45,13 +45,13 @@ func (c *conversion) around(object *unstructured.Unstructured, o Options) []stri
 			notes = append(notes, fmt.Sprintf("what scales %s, such as a HorizontalPodAutoscaler, has to name PodManager %s (apiVersion %s) in its scaleTargetRef",
 				from(object), c.name, v1.GroupVersionKind.GroupVersion()))
 		}
-		return append(notes, "Services and PodDisruptionBudgets go on: they select pods by labels, which stay")
+		return append(notes, "Services and PodDisruptionBudgets keep working: they select pods by labels, which do not change")
 	}
 	for _, name := range live.Autoscalers {
 		notes = append(notes, fmt.Sprintf("HorizontalPodAutoscaler %s scales it: kubectl patch hpa %[1]s --type=merge -p '%s'", name, scaleTarget(c.name)))
 	}
 	for _, name := range live.Budgets {
-		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s goes on: it selects pods by labels, which stay", name))
+		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s keeps working: it selects pods by labels, which do not change", name))
 	}
 	for _, what := range live.Unread {
 		notes = append(notes, what+"; look for yourself whether there is one for "+from(object))

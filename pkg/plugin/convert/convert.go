@@ -146,7 +146,7 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	case name == "":
 		return errors.New("it has no name; give one with --name")
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
-		return fmt.Errorf("%q is no name of an object: give another one with --name", name)
+		return fmt.Errorf("%q is not a valid object name: give another one with --name", name)
 	case len(name) > longestName:
 		return fmt.Errorf("its name has %d characters, and that of a PodManager may have at most %d: give another one with --name", len(name), longestName)
 	case owner != nil:
@@ -156,7 +156,7 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	case len(claims) > 0:
 		return errors.New("it has volumeClaimTemplates, and pods of a PodManager have no claims of their own: the data of a pod would not follow it; stay with this kind")
 	case !hasSpec:
-		return errors.New("it has no spec, or one that is no object")
+		return errors.New("it has no spec, or its spec is not an object")
 	default:
 		return nil
 	}

@@ -50,7 +50,7 @@ func TestConvert(t *testing.T) {
 			"{replicas: 1, minReadySeconds: 900, progressDeadlineSeconds: 1500, updateStrategy: {type: OnDelete}}", []string{"to be above minReadySeconds"}},
 		"a StatefulSet": {"StatefulSet", "replicas: 2, serviceName: db, podManagementPolicy: OrderedReady, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}, ",
 			"{replicas: 2, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1, partition: 1}}}",
-			[]string{"serviceName: pods have no names in DNS (web-0.SERVICE)", "(OrderedReady)", "but not those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
+			[]string{"serviceName: pods have no DNS names (web-0.SERVICE)", "(OrderedReady)", "but not those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
 		"numbers from 5 on": {"StatefulSet", "ordinals: {start: 5}, updateStrategy: {rollingUpdate: {maxUnavailable: 50%, partition: 6}}, ",
 			"{replicas: 1, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 50%, partition: 1}}}",
 			[]string{"ordinals.start: the numbers of a PodManager's pods begin at 0"}},
@@ -124,8 +124,8 @@ func TestRefusals(t *testing.T) {
 		}, want: "Deployment web controls it, and would put it back"},
 		"on its way out":         {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)}) }, want: "it is being deleted"},
 		"another kind":           {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetKind("DaemonSet") }, want: "DaemonSet.apps cannot be converted; what can be is Deployment (apps), ReplicaSet (apps), StatefulSet (apps), CloneSet (apps.kruise.io)"},
-		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "no object"},
-		"a name for a shell":     {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("a'; b") }, want: `"a'; b" is no name`},
+		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "is not an object"},
+		"a name for a shell":     {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("a'; b") }, want: `"a'; b" is not a valid object name`},
 		"no spec":                {kind: "Deployment", change: func(u *unstructured.Unstructured) { delete(u.Object, "spec") }, want: "it has no spec"},
 	}
 	for name, test := range tests {
@@ -165,7 +165,7 @@ func TestMetadata(t *testing.T) {
 	object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "me"})
 	object.SetAnnotations(nil)
 	if result, err = Convert(object, Options{}); err != nil || result.Manager.GetLabels()["app.kubernetes.io/managed-by"] != "me" {
-		t.Errorf("somebody else deploys it: %+v, %v", result, err)
+		t.Errorf("another tool deploys it: %+v, %v", result, err)
 	}
 }
 

@@ -52,7 +52,7 @@ func Documents(data []byte) (objects, autoscalers []*unstructured.Unstructured, 
 	case len(unknown) > 0:
 		return nil, nil, fmt.Errorf("%s cannot be converted, and nothing was; what can be is %s", strings.Join(unknown, ", "), Kinds())
 	case len(objects) == 0:
-		return nil, nil, fmt.Errorf("there is no object; what can be converted is %s", Kinds())
+		return nil, nil, fmt.Errorf("there is no object to convert; convert takes %s", Kinds())
 	default:
 		return objects, autoscalers, nil
 	}
@@ -69,7 +69,7 @@ func objectsIn(document []byte) ([]*unstructured.Unstructured, error) {
 	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(data); err != nil {
-		return nil, fmt.Errorf("it is no object of Kubernetes: %w", err)
+		return nil, fmt.Errorf("it is not a Kubernetes object: %w", err)
 	}
 	if !object.IsList() {
 		return []*unstructured.Unstructured{object}, nil

@@ -23,8 +23,8 @@ func TestDocuments(t *testing.T) {
 		"another group":  {strings.Replace(web, "apps/v1", "example.com/v1", 1), 0, "Deployment web (example.com/v1) cannot be converted"},
 		"nothing":        {"# empty\n", 0, "there is no object"},
 		"no YAML":        {"{", 0, "document 1"},
-		"no object":      {"- a\n", 0, "it is no object of Kubernetes"},
-		"without a kind": {"a: b\n", 0, "it is no object of Kubernetes"},
+		"no object":      {"- a\n", 0, "it is not a Kubernetes object"},
+		"without a kind": {"a: b\n", 0, "it is not a Kubernetes object"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestManifest(t *testing.T) {
 # - spec.replicas: is left out, because HorizontalPodAutoscaler scaler sets it, and each kubectl apply would undo that; a new PodManager begins with 3 pods
 # - new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a Deployment
 # - HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web"}}}'
-# - PodDisruptionBudget budget goes on: it selects pods by labels, which stay
+# - PodDisruptionBudget budget keeps working: it selects pods by labels, which do not change
 # - Xs cannot be read; look for yourself whether there is one for Deployment web
 apiVersion: apps.mycompany.com/v1
 kind: PodManager

@@ -76,7 +76,7 @@ func statefulSet(c *conversion) error {
 	}
 	c.spec["podReplacementPolicy"] = string(v1.TerminationComplete)
 	c.note("spec.podReplacementPolicy: is TerminationComplete, since a StatefulSet replaces a pod only when it is gone; without need for that, leave it out")
-	c.tell(fmt.Sprintf("pods have no names in DNS (%s-0.SERVICE), and a number is no identity: another pod may get it", c.name), "spec", "serviceName")
+	c.tell(fmt.Sprintf("pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get it later", c.name), "spec", "serviceName")
 	if policy := c.text("spec", "podManagementPolicy"); policy != "Parallel" {
 		c.note("spec.podManagementPolicy: pods are created and deleted at the same time (Parallel), and not one after the other (OrderedReady); scaleDown.maxTerminating paces deletions")
 	}

@@ -33,7 +33,7 @@ func (c *conversion) metadata() map[string]any {
 		c.take("metadata", field)
 	}
 	c.tell("the controller behind the finalizer watches the "+c.kind, "metadata", "finalizers")
-	c.tell("a PodManager of its own has no owner; add it if it is to go with the owner", "metadata", "ownerReferences")
+	c.tell("the PodManager gets no owner; add the ownerReference if it must be deleted with the owner", "metadata", "ownerReferences")
 	c.tell("a PodManager needs its name", "metadata", "generateName")
 	for _, field := range []string{"labels", "annotations"} {
 		if kept := c.withoutMarks(field); len(kept) > 0 {

@@ -67,13 +67,13 @@ func TestFollow(t *testing.T) {
 		lines          string
 		fails          bool
 	}{
-		"done":                    {[]string{v1.ReasonRollingOut, v1.ReasonRollingOut, v1.ReasonAllAvailable}, false, follow.Done, "RollingOut AllReplicasAvailable", false},
-		"a revision has to bake":  {[]string{v1.ReasonBaking, v1.ReasonAllAvailable}, false, follow.Done, "Baking AllReplicasAvailable", false},
-		"and may still fail":      {[]string{v1.ReasonBaking, v1.ReasonHalted, v1.ReasonRolledBack}, false, follow.Failed, "Baking RolloutHalted RolledBack", false},
-		"unless nobody waits":     {[]string{v1.ReasonBaking, v1.ReasonRolledBack}, true, follow.Baking, "Baking", false},
-		"held":                    {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, false, follow.Held, "RollingOut Paused", false},
-		"deleted in the meantime": {[]string{v1.ReasonRollingOut, ""}, false, follow.Deleted, "RollingOut", true},
-		"out of time":             {[]string{v1.ReasonRollingOut}, false, follow.UnderWay, "RollingOut", false},
+		"done":                          {[]string{v1.ReasonRollingOut, v1.ReasonRollingOut, v1.ReasonAllAvailable}, false, follow.Done, "RollingOut AllReplicasAvailable", false},
+		"a revision has to bake":        {[]string{v1.ReasonBaking, v1.ReasonAllAvailable}, false, follow.Done, "Baking AllReplicasAvailable", false},
+		"and may still fail":            {[]string{v1.ReasonBaking, v1.ReasonHalted, v1.ReasonRolledBack}, false, follow.Failed, "Baking RolloutHalted RolledBack", false},
+		"unless availability is enough": {[]string{v1.ReasonBaking, v1.ReasonRolledBack}, true, follow.Baking, "Baking", false},
+		"held":                          {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, false, follow.Held, "RollingOut Paused", false},
+		"deleted in the meantime":       {[]string{v1.ReasonRollingOut, ""}, false, follow.Deleted, "RollingOut", true},
+		"out of time":                   {[]string{v1.ReasonRollingOut}, false, follow.UnderWay, "RollingOut", false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 // live was applied with an image and two labels. Since then an autoscaler has set the replicas, and the API server a default.
 func live() *v1.PodManager {
 	return &v1.PodManager{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"a": "1", "b": "2", "c": "of somebody else"}, Annotations: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"a": "1", "b": "2", "c": "of another client"}, Annotations: map[string]string{
 			corev1.LastAppliedConfigAnnotation: `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager",` +
 				`"metadata":{"annotations":{},"labels":{"a":"1","b":"2"},"name":"web","namespace":"ns"},"spec":{"image":"old","minReadySeconds":5}}`,
 		}},

@@ -26,7 +26,7 @@ func TestPrint(t *testing.T) {
 		"managedFields are not shown":   {"jsonpath={.items[0].metadata.managedFields}", list, "", false},
 		"yaml of what is no object":     {"yaml", map[string]any{"b": 1, "a": "<x>"}, "a: <x>\nb: 1\n", false},
 		"json":                          {"json", map[string]string{"a": "<x>"}, "{\n    \"a\": \"<x>\"\n}\n", false},
-		"a format that nobody knows":    {"wide", list, "", true},
+		"a format that is not known":    {"wide", list, "", true},
 		"a template that is not closed": {"jsonpath={.items", list, "", true},
 	}
 	for name, test := range tests {

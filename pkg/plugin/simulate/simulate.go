@@ -121,7 +121,7 @@ func describe(live snapshot.Snapshot, manager *v1.PodManager, o Options) Report 
 		return report
 	}
 	report.ReplicasBefore = live.Manager.DesiredReplicas()
-	report.Change = revisions.Diff(manager, history.Template(&live.Manager.Spec), history.Template(&manager.Spec), "the present template", "the new template")
+	report.Change = revisions.Diff(manager, history.Template(&live.Manager.Spec), history.Template(&manager.Spec), "the current template", "the new template")
 	return report
 }
 

@@ -72,7 +72,7 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})
 	if known.Update.Name != status.UpdateRevision {
-		return fmt.Errorf("the revision of the pods cannot be told without reading controllerrevisions; %s", rights.ListRevisions.Advice("", live.Manager.Namespace))
+		return fmt.Errorf("the revision of the pods is not known without reading controllerrevisions; %s", rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	if !live.Reads("controllerrevisions") && status.CurrentRevision == status.UpdateRevision {
 		begin.Revisions = append(begin.Revisions, known.Update.ControllerRevision(live.Manager, 1))

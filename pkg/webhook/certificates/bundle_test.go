@@ -130,19 +130,25 @@ func TestConfigurations(t *testing.T) {
 			if err := found.put(t.Context(), []byte("new")); err != nil {
 				t.Fatal(err)
 			}
-			metadata, _ := api.applied["metadata"].(map[string]any)
-			if metadata["uid"] != "17" || metadata["resourceVersion"] != "42" || len(metadata) != 3 {
-				t.Errorf("the metadata is %v, want the name, the UID and the version that were read", metadata)
-			}
-			for _, key := range []string{"metadata", "kind", "apiVersion"} {
-				delete(api.applied, key)
-			}
-			if got, err := json.Marshal(api.applied); err != nil || string(got) != test.want {
-				t.Errorf("applied\n%s, error %v, want\n%s", got, err, test.want)
-			}
-			if !strings.Contains(api.query, "fieldManager=podmanager-webhook") || !strings.Contains(api.query, "force=true") {
-				t.Errorf("applied with %s", api.query)
-			}
+			checkApplied(t, api, test.want)
 		})
+	}
+}
+
+// checkApplied checks the request that wrote the bundles. want is its JSON without type and metadata.
+func checkApplied(t *testing.T, api *apiServer, want string) {
+	t.Helper()
+	metadata, _ := api.applied["metadata"].(map[string]any)
+	if metadata["uid"] != "17" || metadata["resourceVersion"] != "42" || len(metadata) != 3 {
+		t.Errorf("the metadata is %v, want the name, the UID and the version that were read", metadata)
+	}
+	for _, key := range []string{"metadata", "kind", "apiVersion"} {
+		delete(api.applied, key)
+	}
+	if got, err := json.Marshal(api.applied); err != nil || string(got) != want {
+		t.Errorf("applied\n%s, error %v, want\n%s", got, err, want)
+	}
+	if !strings.Contains(api.query, "fieldManager=podmanager-webhook") || !strings.Contains(api.query, "force=true") {
+		t.Errorf("applied with %s", api.query)
 	}
 }

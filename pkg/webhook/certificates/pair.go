@@ -134,7 +134,7 @@ func parsePair(certificate, key []byte) (*pair, error) {
 	}
 	private, ok := parsed.(*ecdsa.PrivateKey)
 	if !ok || !private.PublicKey.Equal(certificates[0].PublicKey) {
-		return nil, errors.New("the key is not that of the certificate")
+		return nil, errors.New("the private key does not belong to the certificate")
 	}
 	return &pair{certificates[0], private}, nil
 }

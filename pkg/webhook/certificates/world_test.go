@@ -314,7 +314,7 @@ func expectServing(t *testing.T, w *world, replicas ...*replica) {
 			t.Errorf("replica %d is not ready: %v", i, err)
 		}
 		if current := r.current.Load(); current == nil || !bytes.Equal(current.Certificate[0], want) {
-			t.Errorf("replica %d serves with another certificate than that of the Secret", i)
+			t.Errorf("replica %d serves with a certificate that is not in the Secret", i)
 		}
 	}
 }

@@ -125,7 +125,7 @@ func readReview(body io.Reader) (*request, error) {
 func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	isWrite := asked.Operation == operationCreate || asked.Operation == operationUpdate
 	if schema.GroupVersionKind(asked.Kind) != v1.GroupVersionKind || asked.SubResource != "" || !isWrite {
-		klog.FromContext(ctx).V(4).Info("Allowed what is not looked at", "kind", bounds.Short(asked.Kind.Kind),
+		klog.FromContext(ctx).V(4).Info("Allowed a request that needs no trial", "kind", bounds.Short(asked.Kind.Kind),
 			"subresource", bounds.Short(asked.SubResource), "operation", bounds.Short(asked.Operation))
 		return verdict{}
 	}

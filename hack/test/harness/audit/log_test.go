@@ -63,7 +63,7 @@ func TestLog(t *testing.T) {
 		{"a watch counts once", func() { appendTo(t, path, beginLine+endLine) }, []string{"watch pods"}},
 		{"half a line waits", func() { appendTo(t, path, createLine+statusLine[:20]) }, []string{create}},
 		{"for its other half", func() { appendTo(t, path, statusLine[20:]) }, []string{status}},
-		{"somebody else's", func() { appendTo(t, path, otherLine) }, nil},
+		{"another user's", func() { appendTo(t, path, otherLine) }, nil},
 		{"a new file", func() {
 			appendTo(t, path, createLine)
 			if err := os.Rename(path, path+".old"); err != nil {

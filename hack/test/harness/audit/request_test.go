@@ -51,7 +51,7 @@ func TestIsWriteOf(t *testing.T) {
 		"a write":        {"patch", "us", "pods", "ns", true},
 		"a read":         {"list", "us", "pods", "ns", false},
 		"a Lease":        {"update", "us", "leases", "ns", false},
-		"somebody else":  {"patch", "you", "pods", "ns", false},
+		"another user":   {"patch", "you", "pods", "ns", false},
 		"somewhere else": {"patch", "us", "pods", "other", false},
 	} {
 		var r Request

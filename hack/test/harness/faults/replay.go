@@ -156,7 +156,7 @@ const mixing = 5 * time.Second
 func (r *replay) checkClaim(o *owner, seen sighting) {
 	said := o.claim
 	if said.generation > seen.owner.generation {
-		r.violation("I5", o.name, seen, "the status speaks of generation %d, but there are only %d", said.generation, seen.owner.generation)
+		r.violation("I5", o.name, seen, "the status is about generation %d, but the latest is %d", said.generation, seen.owner.generation)
 	}
 	if slices.ContainsFunc(r.gaps, func(gap time.Time) bool { return gap.Sub(seen.at).Abs() < r.recent }) {
 		return // it is not known which versions the controller has seen

@@ -154,7 +154,7 @@ func TestReplayClaims(t *testing.T) {
 		"what was seen and done mixed": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 3, ready: 2})}, ""},
 		"further off than the changes": {[]sighting{manager(0, 2), a, b, saying(1, 2, claim{generation: 2, active: 5, ready: 2})}, "says 5 pods"},
 		"pods of its dead namesake":    {[]sighting{old, ownedBy("old", a), ownedBy("old", b), gone(old), manager(0, 2), saying(5, 2, claim{generation: 2, active: 2, ready: 2})}, "says 2 pods, 2 ready"},
-		"a generation to come":         {[]sighting{manager(0, 2), a, b, saying(5, 2, claim{generation: 3, active: 2, ready: 2})}, "speaks of generation 3"},
+		"a generation to come":         {[]sighting{manager(0, 2), a, b, saying(5, 2, claim{generation: 3, active: 2, ready: 2})}, "about generation 3"},
 		"an old generation":            {[]sighting{manager(0, 2), a, b, saying(5, 5, claim{generation: 1, active: 2, ready: 2, done: true})}, ""},
 		"Ready without pods":           {[]sighting{manager(0, 2), saying(5, 2, claim{generation: 2, done: true})}, "says Ready"},
 		"Ready with too few":           {[]sighting{manager(0, 2), a, saying(5, 2, claim{generation: 2, active: 1, ready: 1, done: true})}, "says Ready"},

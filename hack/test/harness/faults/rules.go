@@ -148,17 +148,7 @@ func parse(r *http.Request) Request {
 	default:
 		return request
 	}
-	if parts[0] == "namespaces" && len(parts) > 1 {
-		request.Namespace = parts[1]
-		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-			parts = parts[2:]
-		}
-	}
-	for i, field := range []*string{&request.Resource, &request.Name, &request.Subresource} {
-		if i < len(parts) {
-			*field = parts[i]
-		}
-	}
+	request.readPath(parts)
 	switch {
 	case r.Method == http.MethodGet && isTrue(r.URL.Query().Get("watch")):
 		request.Verb = "watch"
@@ -168,6 +158,21 @@ func parse(r *http.Request) Request {
 		request.Verb = "deletecollection"
 	}
 	return request
+}
+
+// readPath reads the part of a path after the version. A Namespace itself is a resource; only status and finalize are its subresources.
+func (r *Request) readPath(parts []string) {
+	if parts[0] == "namespaces" && len(parts) > 1 {
+		r.Namespace = parts[1]
+		if len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
+			parts = parts[2:]
+		}
+	}
+	for i, field := range []*string{&r.Resource, &r.Name, &r.Subresource} {
+		if i < len(parts) {
+			*field = parts[i]
+		}
+	}
 }
 
 func isTrue(value string) bool {

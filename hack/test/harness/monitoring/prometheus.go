@@ -157,7 +157,7 @@ func (p *Prometheus) Range(ctx context.Context, query string, from, to time.Time
 			text, isText := pair[1].(string)
 			value, err := strconv.ParseFloat(text, 64)
 			if !isNumber || !isText || err != nil {
-				return nil, fmt.Errorf("%q is no value", pair)
+				return nil, fmt.Errorf("%q is not a value", pair)
 			}
 			result.Points = append(result.Points, Point{time.UnixMilli(int64(at * 1000)), value})
 		}

@@ -28,7 +28,7 @@ func (m *PodManager) DesiredReplicas() int {
 	return count(m.Spec.Replicas, DefaultReplicas)
 }
 
-// FailedPodsKept is how many failed pods are kept for a look.
+// FailedPodsKept is how many failed pods are kept for inspection.
 func (m *PodManager) FailedPodsKept() int {
 	return count(m.Spec.FailedPodsHistoryLimit, DefaultFailedPodsHistoryLimit)
 }
@@ -56,7 +56,7 @@ func (m *PodManager) Strategy() UpdateStrategyType {
 	return m.Spec.UpdateStrategy.Type
 }
 
-// rolling are the limits of a rolling update; with no pod to spare for the other strategies.
+// rolling returns the limits of a rolling update; empty for the other strategies.
 func (m *PodManager) rolling() RollingUpdate {
 	if limits := m.Spec.UpdateStrategy.RollingUpdate; limits != nil {
 		return *limits
@@ -72,8 +72,8 @@ func (m *PodManager) MaxSurge() int {
 	return scaled(ptr.Deref(m.rolling().MaxSurge, defaultBudget), m.DesiredReplicas(), true)
 }
 
-// MaxUnavailable is how many of the wanted pods an update may make unavailable. One at the least, if there is no surge:
-// a rollout could not begin otherwise.
+// MaxUnavailable is how many of the wanted pods an update may make unavailable. Without surge it is at least 1: otherwise no
+// rollout could begin.
 func (m *PodManager) MaxUnavailable() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return m.DesiredReplicas()
@@ -85,7 +85,7 @@ func (m *PodManager) MaxUnavailable() int {
 	return min(limit, m.DesiredReplicas())
 }
 
-// Partition is how many pods stay on the old revision. A percentage below 100 lets one pod be updated at the least.
+// Partition is how many pods stay on the old revision. A percentage below 100 lets at least one pod be updated.
 func (m *PodManager) Partition() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return 0
@@ -141,18 +141,18 @@ func (m *PodManager) PacesScaleDown() bool {
 		return false
 	}
 	limit := m.Spec.ScaleDown.MaxTerminating
-	// What the CRD does not let in is no limit, as in the plan.
+	// A value that the CRD would refuse is no limit, as in the plan.
 	percent, err := intstr.GetScaledValueFromIntOrPercent(limit, 100, true)
 	return err == nil && (limit.Type == intstr.Int || percent < 100)
 }
 
-// count is a number of things, none if it is negative. The CRD lets no negative one in; it would be from before it did.
+// count returns a number, or 0 if it is negative. The CRD refuses negative numbers, but an object may be older than the rule.
 func count(value *int32, otherwise int32) int { return int(max(0, ptr.Deref(value, otherwise))) }
 
 func seconds(count int32) time.Duration { return time.Duration(max(0, count)) * time.Second }
 
-// scaled is a number, or a percentage of total. The CRD lets only valid ones in; anything else would be from before it
-// did. It counts as none, and a huge percentage as a number that can be added to.
+// scaled returns a number, or a percentage of total. The CRD lets only valid values in, but an object may be older than the
+// rule: an invalid value is 0, and a huge percentage is limited so that sums do not overflow.
 func scaled(value intstr.IntOrString, total int, up bool) int {
 	scaled, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
 	if err != nil {

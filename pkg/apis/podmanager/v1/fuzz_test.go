@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Whatever a PodManager from before the CRD's rules has in it, the limits are such that they can be added up and kept.
+// A PodManager that was stored before the CRD had its rules may contain any value. The limits stay in a range in which they can be added up and kept.
 func FuzzLimits(f *testing.F) {
 	f.Add(int32(3), "25%", "25%", "0", "1", "100%")
 	f.Add(int32(10), "0", "0", "50%", "30%", "1")

@@ -5,17 +5,17 @@ import "k8s.io/apimachinery/pkg/runtime/schema"
 // Kind is the kind of the custom resource.
 const Kind = "PodManager"
 
-// GroupVersionKind is the same with its group and version.
+// GroupVersionKind is Kind with its group and version.
 var GroupVersionKind = schema.GroupVersionKind{Group: GroupName, Version: "v1", Kind: Kind}
 
-// ControllerName is how the controller calls itself in events and field managers.
+// ControllerName is the controller's name in events and as a field manager.
 const ControllerName = "podmanager-controller"
 
 // What the controller puts on the objects that it owns, and looks for on them.
 const (
 	// LabelManager holds the PodManager's name. It is the selector.
 	LabelManager = "podmanager"
-	// LabelManagerUID holds the PodManager's UID, so that pods of a dead namesake can be told apart.
+	// LabelManagerUID holds the PodManager's UID. It distinguishes pods of a deleted PodManager of the same name.
 	LabelManagerUID = "podmanager-uid"
 	// LabelRevision holds the hash of the template that the pod was made from.
 	LabelRevision = "apps.mycompany.com/revision"
@@ -26,22 +26,23 @@ const (
 	// LabelApp is set to the PodManager's name unless the template has its own.
 	LabelApp = "app"
 
-	// AnnotationDelete, with the value "true", asks for a pod to be taken away first when there are too many, and to be
-	// replaced when there are not.
+	// AnnotationDelete, with the value "true", marks a pod for deletion: it is the first to go if there are too many pods, and is
+	// replaced otherwise.
 	AnnotationDelete = "apps.mycompany.com/delete"
-	// AnnotationFailuresBefore is how many pods have failed one after the other before this one was made in their place.
+	// AnnotationFailuresBefore is how many pods have failed in a row before this pod was created to replace the last of them.
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
 	// AnnotationDisruptionsBefore is how many of them were stopped by their node, which says nothing about the template.
 	AnnotationDisruptionsBefore = "apps.mycompany.com/disruptions-before"
 
-	// AnnotationInPlace tells, as JSON, of the last change that was made to a pod in place.
+	// AnnotationInPlace describes, in JSON, the last update of the pod in place.
 	AnnotationInPlace = "apps.mycompany.com/in-place-update"
 	// AnnotationRestartedAt, in the template, asks for new pods although nothing else differs. It is where spec.restartAt goes.
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	// AnnotationFailed, on a ControllerRevision, means that the revision has failed: it was rolled back, or is halted for good.
-	// AnnotationGood is since when it has been a revision to return to. The status says the same; if that is lost, the controller goes by these.
+	// AnnotationGood is the time since which a rollback may return to it. The status says the same; if the status is lost, the controller restores
+	// it from these annotations.
 	AnnotationFailed = "apps.mycompany.com/failed"
 	AnnotationGood   = "apps.mycompany.com/good-since"
 
@@ -57,18 +58,18 @@ const (
 
 // Condition types.
 const (
-	// ConditionReady is True when the spec as it stands now has been carried out: every pod wanted is made from the
-	// present template, or left as it is by the partition or OnDelete, and available, and none is left over.
+	// ConditionReady is True when the cluster matches the spec: all pods are available and have the template of the spec, unless the
+	// partition or OnDelete keeps an older one, and there is no surplus pod.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while as many pods are available as a rolling update would leave at the least.
+	// ConditionAvailable is True while at least as many pods are available as a rolling update has to keep available.
 	ConditionAvailable = "Available"
-	// ConditionProgressing is True while the controller is on its way to the spec.
+	// ConditionProgressing is True while the controller is making the cluster match the spec.
 	ConditionProgressing = "Progressing"
-	// ConditionStalled exists, and is then True, only when the controller will not get further until a user acts.
+	// ConditionStalled exists, and is then True, only while the controller cannot continue until a user acts.
 	ConditionStalled = "Stalled"
 	// ConditionReplicaFailure exists, and is then True, only while creating or deleting pods fails.
 	ConditionReplicaFailure = "ReplicaFailure"
-	// ConditionMisconfigured exists, and is then True, only while the spec asks for something that cannot come about.
+	// ConditionMisconfigured exists, and is then True, only while the spec asks for something impossible.
 	ConditionMisconfigured = "Misconfigured"
 )
 

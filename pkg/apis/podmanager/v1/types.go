@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// PodManager keeps a number of pods of one template running and reports how that goes.
+// PodManager keeps a number of pods of one template running and reports their state.
 //
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
@@ -17,15 +17,15 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.spec.replicas`,description="Pods wanted"
-// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="Pods that exist and are not ending"
-// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.updatedReplicas`,description="Pods made from the present template"
+// +kubebuilder:printcolumn:name="Current",type=integer,JSONPath=`.status.replicas`,description="Pods that are neither terminating nor finished"
+// +kubebuilder:printcolumn:name="Updated",type=integer,JSONPath=`.status.updatedReplicas`,description="Pods made from the template in the spec"
 // +kubebuilder:printcolumn:name="Ready",type=integer,JSONPath=`.status.readyReplicas`,description="Pods that are ready"
 // +kubebuilder:printcolumn:name="Available",type=integer,JSONPath=`.status.availableReplicas`,description="Pods that have been ready for minReadySeconds"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is ready, or not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="The images of the present template"
-// +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.updateRevision`,description="The revision of the present template"
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The reason in words, with the pod that is worst off"
+// +kubebuilder:printcolumn:name="Image",type=string,priority=1,JSONPath=`.status.image`,description="The images of the template in the spec"
+// +kubebuilder:printcolumn:name="Revision",type=string,priority=1,JSONPath=`.status.updateRevision`,description="The revision of the template in the spec"
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,description="The reason in words, with the pod that is furthest from ready"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 52",message="metadata.name may have at most 52 characters, because pod names are made from it; choose a shorter one"
 // +kubebuilder:validation:XValidation:rule="self.spec.?template.?metadata.?labels[?'podmanager'].orValue(self.metadata.name) == self.metadata.name",message="the template's label podmanager must be the PodManager's own name; leave it out and it is set for you"
 type PodManager struct {
@@ -59,21 +59,22 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image,omitempty"`
 
-	// Template is the pod to run, in full. Set either image or template. Its restartPolicy can only be Always: for pods that
-	// end by themselves use a Job.
+	// Template is the complete template of the pods. Set either image or template. Its restartPolicy can only be Always: use a
+	// Job for pods that run to completion.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="has(self.spec)",message="spec.template.spec.containers needs at least one container"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 
-	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
-	// time to come is not waited for. It is part of the revision; pods have it as the annotation kubectl.kubernetes.io/restartedAt.
+	// RestartAt replaces all pods when it changes, as a changed template does. Its value does not matter, only that it differs by
+	// at least a second: the restart begins at once, even if the time is in the future. It is part of the revision, and pods have
+	// it as the annotation kubectl.kubernetes.io/restartedAt.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.getFullYear() >= 1970",message="restartAt must be a time such as 2026-11-15T12:00:00Z"
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 
-	// MinReadySeconds is how long a pod has to be ready before it counts as available. It is also what tells a rollout that a
-	// new pod is good enough to go on with the next ones: with 0, a pod that crashes a second after it was ready does not hold
-	// them up. Set it to as long as your program takes to fail if it will; 10 or more is a good choice in production.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. A rollout updates the next pods only when
+	// enough new pods are available. With 0, a pod that crashes a second after it was ready does not stop the rollout. Set it to
+	// the time after which your program has usually failed if it is going to; use 10 or more in production.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
@@ -88,25 +89,25 @@ type PodManagerSpec struct {
 	// +kubebuilder:default={}
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 
-	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
+	// Paused stops rollouts. The controller still scales, and replaces lost pods.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
 
-	// ProgressDeadlineSeconds is how long updated pods may take until the next of them becomes available, before the rollout
-	// counts as stalled. Only time counts during which such pods exist: not while the rollout is paused or halted, and not
-	// what pods of the old revision take.
+	// ProgressDeadlineSeconds is the longest time from one updated pod becoming available to the next. After that the rollout
+	// counts as stalled. The clock runs only while updated pods exist that are not available. It stops while the rollout is
+	// paused or halted.
 	// +optional
 	// +kubebuilder:default=600
 	// +kubebuilder:validation:Minimum=1
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
 
-	// RevisionHistoryLimit is how many old revisions are kept that no pod uses any more.
+	// RevisionHistoryLimit is how many old revisions are kept after their last pod is gone.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 
-	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
+	// ScaleDown limits how fast pods are deleted when replicas is lowered or the PodManager is deleted.
 	// +optional
 	ScaleDown *ScaleDown `json:"scaleDown,omitempty"`
 
@@ -116,7 +117,7 @@ type PodManagerSpec struct {
 	// +kubebuilder:default=TerminationStarted
 	PodReplacementPolicy PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
 
-	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.
+	// FailedPodsHistoryLimit is how many failed pods are kept for inspection. The newest ones are kept.
 	// +optional
 	// +kubebuilder:default=1
 	// +kubebuilder:validation:Minimum=0
@@ -178,8 +179,8 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type == 'RollingUpdate'",message="updateStrategy.rollingUpdate is only for updateStrategy.type RollingUpdate; remove it, or change the type"
 type UpdateStrategy struct {
-	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods go before the first new one comes) or OnDelete
-	// (a pod gets the new template when a user deletes it).
+	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods are gone before the first new one is created) or
+	// OnDelete (a pod gets the new template when a user deletes it).
 	// +optional
 	// +kubebuilder:default=RollingUpdate
 	Type UpdateStrategyType `json:"type,omitempty"`
@@ -212,15 +213,16 @@ type RollingUpdate struct {
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 
 	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
-	// replicas, rounded down. If it and maxSurge come out as 0, it is 1.
+	// replicas, rounded down. If both it and maxSurge are rounded to 0, it is 1.
 	// +optional
 	// +kubebuilder:default="25%"
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 && self <= 2147483647 : self.matches('^([0-9]|[1-9][0-9]|100)%$')",message="maxUnavailable must be a number of at least 0 or a percentage from 0% to 100%"
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 
-	// Partition is how many pods stay as they are, of whatever revision: a number, or a percentage of replicas, rounded down,
-	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it moves pods back.
+	// Partition is how many pods are not updated, whatever their revision: a number, or a percentage of replicas, rounded down,
+	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it returns pods to their old
+	// revision.
 	// +optional
 	// +kubebuilder:default=0
 	// +kubebuilder:validation:XIntOrString
@@ -251,16 +253,16 @@ const (
 	InPlaceOnly       PodUpdatePolicy = "InPlaceOnly"
 )
 
-// FailurePolicy is what happens when pods of a new template fail: they crash, their image or configuration cannot be
-// had, or they end as Failed.
+// FailurePolicy is what happens when pods of a new template fail: they crash, their image cannot be pulled, their
+// configuration is missing, or they end in the phase Failed.
 type FailurePolicy struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
-	// (they get the time to recover, then all pods return to the last good revision; the spec stays as it is).
+	// (if they do not recover in time, all pods return to the last good revision; the spec is not changed).
 	// +optional
 	// +kubebuilder:default=Halt
 	OnFailure FailureAction `json:"onFailure,omitempty"`
 
-	// FailureThreshold is how many pods have to fail for that: with 1, the first one. A number, or a percentage of replicas,
+	// FailureThreshold is how many pods have to fail before onFailure takes effect: a number, or a percentage of replicas,
 	// rounded down, but never below 1.
 	// +optional
 	// +kubebuilder:default=1
@@ -268,15 +270,16 @@ type FailurePolicy struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 1 && self <= 2147483647 : self.matches('^([1-9][0-9]?|100)%$')",message="failurePolicy.failureThreshold must be a number of at least 1 or a percentage from 1% to 100%"
 	FailureThreshold *intstr.IntOrString `json:"failureThreshold,omitempty"`
 
-	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
-	// available for as long; what it does later counts anew.
+	// GracePeriodSeconds is how long a pod has to recover, counted from its own first failure. It has recovered when it has been
+	// available for the same time. A later failure counts as a new one.
 	// +optional
 	// +kubebuilder:default=30
 	// +kubebuilder:validation:Minimum=0
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
 
-	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together for it to
-	// become the one to return to; gracePeriodSeconds unless set. Until then this policy judges the revision.
+	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together until the revision
+	// is good. A rollback returns to the last good revision, and this policy no longer applies to a good one. The default is
+	// gracePeriodSeconds.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	BakeSeconds *int32 `json:"bakeSeconds,omitempty"`
@@ -293,10 +296,10 @@ const (
 	RollbackOnFailure FailureAction = "Rollback"
 )
 
-// ScaleDown limits how fast pods are taken away.
+// ScaleDown limits how fast pods are deleted.
 type ScaleDown struct {
-	// MaxTerminating is how many pods may be going away at the same time: a number, or a percentage of the pods that
-	// there are at the time, rounded up. At least one always may.
+	// MaxTerminating is how many pods may be terminating at the same time: a number, or a percentage of the pods that exist at
+	// that moment, rounded up. It is never below 1.
 	// +optional
 	// +kubebuilder:default="100%"
 	// +kubebuilder:validation:XIntOrString

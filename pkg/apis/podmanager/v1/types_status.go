@@ -7,13 +7,13 @@ import (
 
 // PodManagerStatus is what the controller last observed.
 type PodManagerStatus struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of. It is -1 until the controller
-	// has seen the object, so that a fresh object is never mistaken for a finished one.
+	// ObservedGeneration is the generation of the spec that this status describes. It is -1 until the controller has seen the
+	// object, so that a new object is not mistaken for one that is done.
 	// +optional
 	// +kubebuilder:default=-1
 	ObservedGeneration int64 `json:"observedGeneration"`
 
-	// Replicas is the number of active pods: neither ending nor ended.
+	// Replicas is the number of active pods: those that are neither terminating nor finished.
 	// +optional
 	Replicas int32 `json:"replicas"`
 
@@ -21,7 +21,7 @@ type PodManagerStatus struct {
 	// +optional
 	CurrentReplicas int32 `json:"currentReplicas"`
 
-	// UpdatedReplicas is the number of active pods made from the present template.
+	// UpdatedReplicas is the number of active pods made from the template in the spec.
 	// +optional
 	UpdatedReplicas int32 `json:"updatedReplicas"`
 
@@ -42,8 +42,8 @@ type PodManagerStatus struct {
 	// +optional
 	LeavingReplicas int32 `json:"leavingReplicas,omitempty"`
 
-	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
-	// cannot show spec.image or the template's images, whichever is set.
+	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
+	// cannot choose between spec.image and the images of spec.template.
 	// +optional
 	Image string `json:"image,omitempty"`
 
@@ -57,11 +57,11 @@ type PodManagerStatus struct {
 	PodNames []string `json:"podNames,omitempty"`
 
 	// CurrentRevision names the ControllerRevision of the last good template, to which a rollback returns: enough of its pods
-	// were available together for failurePolicy.bakeSeconds. It is empty until there was one.
+	// were available together for failurePolicy.bakeSeconds. It is empty until a revision is good.
 	// +optional
 	CurrentRevision string `json:"currentRevision,omitempty"`
 
-	// UpdateRevision names the ControllerRevision of the present template.
+	// UpdateRevision names the ControllerRevision of the template in the spec.
 	// +optional
 	UpdateRevision string `json:"updateRevision,omitempty"`
 
@@ -73,7 +73,7 @@ type PodManagerStatus struct {
 	// +optional
 	CollisionCount int32 `json:"collisionCount,omitempty"`
 
-	// Rollout is how far the rollout under way has come; absent while there is none.
+	// Rollout is the progress of the current rollout; absent while there is none.
 	// +optional
 	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
@@ -86,7 +86,7 @@ type PodManagerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
 
-// RolloutStatus is what the controller has to remember of a rollout to judge it.
+// RolloutStatus is what the controller has to remember about a rollout to decide whether it fails.
 type RolloutStatus struct {
 	// Revision names the revision that is being rolled out.
 	Revision string `json:"revision"`
@@ -100,41 +100,41 @@ type RolloutStatus struct {
 	// +optional
 	CountedAs string `json:"countedAs,omitempty"`
 
-	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
+	// MostAvailable is the highest number of pods of the revision that were available at the same time.
 	MostAvailable int32 `json:"mostAvailable"`
 
-	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
-	// wanted by now, none stays beside them.
+	// Replicas is how many pods the spec wanted when the rollout last continued, or the highest number since. If the rollout is
+	// paused and the spec now wants fewer pods, the surplus pods are deleted.
 	// +optional
 	Replicas int32 `json:"replicas,omitempty"`
 
-	// MinReadySeconds is a copy of spec.minReadySeconds. The clock of progressDeadlineSeconds starts anew when it changes.
+	// MinReadySeconds is a copy of spec.minReadySeconds. If that changes, the clock of progressDeadlineSeconds starts again at 0.
 	// +optional
 	MinReadySeconds int32 `json:"minReadySeconds,omitempty"`
 
-	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
-	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
+	// Since is when the clock of progressDeadlineSeconds was last started. The clock runs only while pods that should have the
+	// revision exist and are not available, and stops while the rollout is paused, halted or impossible.
 	// +optional
 	Since *metav1.Time `json:"since,omitempty"`
 
-	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress, and when no pod is waited for.
+	// SpentSeconds is what the clock showed when it was stopped. It is set to 0 at every progress, and when no pod is awaited.
 	// +optional
 	SpentSeconds int32 `json:"spentSeconds,omitempty"`
 
-	// BakingSince is since when enough of its pods have been available together to make it the revision to return to, once
-	// failurePolicy.bakeSeconds have passed.
+	// BakingSince is the time since which enough of its pods have been available together. The revision is good once that has
+	// lasted for failurePolicy.bakeSeconds.
 	// +optional
 	BakingSince *metav1.Time `json:"bakingSince,omitempty"`
 
-	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them. If one is
-	// gone, its replacement takes its place here: the failure stays until that has been available for long enough.
+	// Failing are pods of the revision that have failed and have not recovered, or have only just recovered; at most 100. If such
+	// a pod is gone, its replacement takes over the entry, which stays until the replacement has been available for long enough.
 	// +optional
 	// +listType=map
 	// +listMapKey=uid
 	Failing []FailingPod `json:"failing,omitempty"`
 }
 
-// FailingPod is a pod that has failed and not recovered. All times are of the controller's clock.
+// FailingPod is a pod that has failed and not recovered. All times are measured by the controller's clock.
 type FailingPod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
@@ -146,7 +146,7 @@ type FailingPod struct {
 	// +optional
 	Crashes int32 `json:"crashes,omitempty"`
 
-	// ReadySince is since when it has been seen ready without another crash.
+	// ReadySince is the time since which it has been ready without another crash.
 	// +optional
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 
@@ -154,7 +154,7 @@ type FailingPod struct {
 	// +optional
 	Condemned bool `json:"condemned,omitempty"`
 
-	// Recovered means that the pod has been available for long enough: its crashes so far do not count any more.
+	// Recovered means that the pod has been available for long enough, so that its earlier crashes no longer count.
 	// +optional
 	Recovered bool `json:"recovered,omitempty"`
 }

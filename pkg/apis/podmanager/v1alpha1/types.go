@@ -34,7 +34,7 @@ type PodManager struct {
 	Status PodManagerStatus `json:"status,omitempty"`
 }
 
-// PodManagerSpec is what the user wants. All that v1 has beyond it stays as it is when this is changed.
+// PodManagerSpec is what the user wants. A change of it keeps all fields of v1 that it does not have.
 type PodManagerSpec struct {
 	// Size is how many pods to keep running. 0 stops them all. It is replicas in v1.
 	// +optional

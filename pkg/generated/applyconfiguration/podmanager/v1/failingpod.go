@@ -26,7 +26,7 @@ import (
 // FailingPodApplyConfiguration represents a declarative configuration of the FailingPod type for use
 // with apply.
 //
-// FailingPod is a pod that has failed and not recovered. All times are of the controller's clock.
+// FailingPod is a pod that has failed and not recovered. All times are measured by the controller's clock.
 type FailingPodApplyConfiguration struct {
 	Name *string    `json:"name,omitempty"`
 	UID  *types.UID `json:"uid,omitempty"`
@@ -34,11 +34,11 @@ type FailingPodApplyConfiguration struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Crashes is how often its containers have crashed.
 	Crashes *int32 `json:"crashes,omitempty"`
-	// ReadySince is since when it has been seen ready without another crash.
+	// ReadySince is the time since which it has been ready without another crash.
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 	// Condemned means that the pod was not ready when its time to recover was over.
 	Condemned *bool `json:"condemned,omitempty"`
-	// Recovered means that the pod has been available for long enough: its crashes so far do not count any more.
+	// Recovered means that the pod has been available for long enough, so that its earlier crashes no longer count.
 	Recovered *bool `json:"recovered,omitempty"`
 }
 

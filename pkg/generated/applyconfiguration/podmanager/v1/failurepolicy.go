@@ -26,20 +26,21 @@ import (
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
 // with apply.
 //
-// FailurePolicy is what happens when pods of a new template fail: they crash, their image or configuration cannot be
-// had, or they end as Failed.
+// FailurePolicy is what happens when pods of a new template fail: they crash, their image cannot be pulled, their
+// configuration is missing, or they end in the phase Failed.
 type FailurePolicyApplyConfiguration struct {
 	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
-	// (they get the time to recover, then all pods return to the last good revision; the spec stays as it is).
+	// (if they do not recover in time, all pods return to the last good revision; the spec is not changed).
 	OnFailure *podmanagerv1.FailureAction `json:"onFailure,omitempty"`
-	// FailureThreshold is how many pods have to fail for that: with 1, the first one. A number, or a percentage of replicas,
+	// FailureThreshold is how many pods have to fail before onFailure takes effect: a number, or a percentage of replicas,
 	// rounded down, but never below 1.
 	FailureThreshold *intstr.IntOrString `json:"failureThreshold,omitempty"`
-	// GracePeriodSeconds is how long a pod has to recover, from its own first failure on. It has recovered when it has been
-	// available for as long; what it does later counts anew.
+	// GracePeriodSeconds is how long a pod has to recover, counted from its own first failure. It has recovered when it has been
+	// available for the same time. A later failure counts as a new one.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
-	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together for it to
-	// become the one to return to; gracePeriodSeconds unless set. Until then this policy judges the revision.
+	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together until the revision
+	// is good. A rollback returns to the last good revision, and this policy no longer applies to a good one. The default is
+	// gracePeriodSeconds.
 	BakeSeconds *int32 `json:"bakeSeconds,omitempty"`
 }
 

@@ -27,7 +27,7 @@ import (
 // PodManagerApplyConfiguration represents a declarative configuration of the PodManager type for use
 // with apply.
 //
-// PodManager keeps a number of pods of one template running and reports how that goes.
+// PodManager keeps a number of pods of one template running and reports their state.
 type PodManagerApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration    `json:",inline"`
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`

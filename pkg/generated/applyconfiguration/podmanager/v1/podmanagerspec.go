@@ -33,34 +33,35 @@ type PodManagerSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Image is the short form of template: each pod runs one container, named "app", of this image.
 	Image *string `json:"image,omitempty"`
-	// Template is the pod to run, in full. Set either image or template. Its restartPolicy can only be Always: for pods that
-	// end by themselves use a Job.
+	// Template is the complete template of the pods. Set either image or template. Its restartPolicy can only be Always: use a
+	// Job for pods that run to completion.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
-	// RestartAt replaces all pods when it is changed, as a changed template does. The time is but a mark, good to the second: a
-	// time to come is not waited for. It is part of the revision; pods have it as the annotation kubectl.kubernetes.io/restartedAt.
+	// RestartAt replaces all pods when it changes, as a changed template does. Its value does not matter, only that it differs by
+	// at least a second: the restart begins at once, even if the time is in the future. It is part of the revision, and pods have
+	// it as the annotation kubectl.kubernetes.io/restartedAt.
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
-	// MinReadySeconds is how long a pod has to be ready before it counts as available. It is also what tells a rollout that a
-	// new pod is good enough to go on with the next ones: with 0, a pod that crashes a second after it was ready does not hold
-	// them up. Set it to as long as your program takes to fail if it will; 10 or more is a good choice in production.
+	// MinReadySeconds is how long a pod has to be ready before it counts as available. A rollout updates the next pods only when
+	// enough new pods are available. With 0, a pod that crashes a second after it was ready does not stop the rollout. Set it to
+	// the time after which your program has usually failed if it is going to; use 10 or more in production.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	// UpdateStrategy is how a changed template reaches the pods.
 	UpdateStrategy *UpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
 	// FailurePolicy is what happens when pods of a new template fail.
 	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
-	// Paused freezes rollouts. Scaling, and replacing pods that are lost, go on.
+	// Paused stops rollouts. The controller still scales, and replaces lost pods.
 	Paused *bool `json:"paused,omitempty"`
-	// ProgressDeadlineSeconds is how long updated pods may take until the next of them becomes available, before the rollout
-	// counts as stalled. Only time counts during which such pods exist: not while the rollout is paused or halted, and not
-	// what pods of the old revision take.
+	// ProgressDeadlineSeconds is the longest time from one updated pod becoming available to the next. After that the rollout
+	// counts as stalled. The clock runs only while updated pods exist that are not available. It stops while the rollout is
+	// paused or halted.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
-	// RevisionHistoryLimit is how many old revisions are kept that no pod uses any more.
+	// RevisionHistoryLimit is how many old revisions are kept after their last pod is gone.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
-	// ScaleDown limits how fast pods are taken away, when replicas drops and when the PodManager is deleted.
+	// ScaleDown limits how fast pods are deleted when replicas is lowered or the PodManager is deleted.
 	ScaleDown *ScaleDownApplyConfiguration `json:"scaleDown,omitempty"`
 	// PodReplacementPolicy is when a terminating pod is replaced: at once (TerminationStarted), or only when it
 	// is gone (TerminationComplete), for pods that must not run beside their replacement.
 	PodReplacementPolicy *podmanagerv1.PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
-	// FailedPodsHistoryLimit is how many pods that have failed are kept for a look, the newest ones.
+	// FailedPodsHistoryLimit is how many failed pods are kept for inspection. The newest ones are kept.
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
 	// Disruption is when a pod is replaced before it is gone: when its node is drained or lost, or when the pod is old.
 	Disruption *DisruptionApplyConfiguration `json:"disruption,omitempty"`

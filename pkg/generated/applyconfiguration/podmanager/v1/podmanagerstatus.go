@@ -27,14 +27,14 @@ import (
 //
 // PodManagerStatus is what the controller last observed.
 type PodManagerStatusApplyConfiguration struct {
-	// ObservedGeneration is the generation of the spec that this status speaks of. It is -1 until the controller
-	// has seen the object, so that a fresh object is never mistaken for a finished one.
+	// ObservedGeneration is the generation of the spec that this status describes. It is -1 until the controller has seen the
+	// object, so that a new object is not mistaken for one that is done.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Replicas is the number of active pods: neither ending nor ended.
+	// Replicas is the number of active pods: those that are neither terminating nor finished.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// CurrentReplicas is the number of active pods of the current revision.
 	CurrentReplicas *int32 `json:"currentReplicas,omitempty"`
-	// UpdatedReplicas is the number of active pods made from the present template.
+	// UpdatedReplicas is the number of active pods made from the template in the spec.
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
 	// ReadyReplicas is the number of active pods that are ready.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
@@ -45,23 +45,23 @@ type PodManagerStatusApplyConfiguration struct {
 	// LeavingReplicas is the number of pods that still run, but no longer count, because their node is drained or lost, or because
 	// they are too old. The other numbers do not include them.
 	LeavingReplicas *int32 `json:"leavingReplicas,omitempty"`
-	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
-	// cannot show spec.image or the template's images, whichever is set.
+	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
+	// cannot choose between spec.image and the images of spec.template.
 	Image *string `json:"image,omitempty"`
 	// Selector selects the pods, as text, for kubectl scale and the HorizontalPodAutoscaler.
 	Selector *string `json:"selector,omitempty"`
 	// PodNames are the names of the active pods, sorted; the first 100 of them.
 	PodNames []string `json:"podNames,omitempty"`
 	// CurrentRevision names the ControllerRevision of the last good template, to which a rollback returns: enough of its pods
-	// were available together for failurePolicy.bakeSeconds. It is empty until there was one.
+	// were available together for failurePolicy.bakeSeconds. It is empty until a revision is good.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// UpdateRevision names the ControllerRevision of the present template.
+	// UpdateRevision names the ControllerRevision of the template in the spec.
 	UpdateRevision *string `json:"updateRevision,omitempty"`
 	// FailedRevision names the revision that was rolled back. It is not tried again until the template changes.
 	FailedRevision *string `json:"failedRevision,omitempty"`
 	// CollisionCount is how often the name for a new revision was found to be in use.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
-	// Rollout is how far the rollout under way has come; absent while there is none.
+	// Rollout is the progress of the current rollout; absent while there is none.
 	Rollout *RolloutStatusApplyConfiguration `json:"rollout,omitempty"`
 	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled, ReplicaFailure and Misconfigured.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`

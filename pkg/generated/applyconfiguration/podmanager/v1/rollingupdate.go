@@ -31,10 +31,11 @@ type RollingUpdateApplyConfiguration struct {
 	// MaxSurge is how many pods there may be above replicas: a number, or a percentage of replicas, rounded up.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
-	// replicas, rounded down. If it and maxSurge come out as 0, it is 1.
+	// replicas, rounded down. If both it and maxSurge are rounded to 0, it is 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// Partition is how many pods stay as they are, of whatever revision: a number, or a percentage of replicas, rounded down,
-	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it moves pods back.
+	// Partition is how many pods are not updated, whatever their revision: a number, or a percentage of replicas, rounded down,
+	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it returns pods to their old
+	// revision.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
 	// PodUpdatePolicy is whether pods are replaced (Recreate), or updated in place where only images, labels,
 	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).

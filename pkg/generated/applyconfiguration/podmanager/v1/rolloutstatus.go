@@ -25,7 +25,7 @@ import (
 // RolloutStatusApplyConfiguration represents a declarative configuration of the RolloutStatus type for use
 // with apply.
 //
-// RolloutStatus is what the controller has to remember of a rollout to judge it.
+// RolloutStatus is what the controller has to remember about a rollout to decide whether it fails.
 type RolloutStatusApplyConfiguration struct {
 	// Revision names the revision that is being rolled out.
 	Revision *string `json:"revision,omitempty"`
@@ -34,23 +34,23 @@ type RolloutStatusApplyConfiguration struct {
 	// CountedAs is how the rollout was counted in podmanager_rollouts_total if that was before its end: halted or deadline. It
 	// stays if the rollout recovers, so that no rollout is counted twice.
 	CountedAs *string `json:"countedAs,omitempty"`
-	// MostAvailable is the highest number of its pods that were available at the same time, among those that are to have it.
+	// MostAvailable is the highest number of pods of the revision that were available at the same time.
 	MostAvailable *int32 `json:"mostAvailable,omitempty"`
-	// Replicas is how many pods were wanted when the rollout last went on, or the most since. If it is paused and fewer are
-	// wanted by now, none stays beside them.
+	// Replicas is how many pods the spec wanted when the rollout last continued, or the highest number since. If the rollout is
+	// paused and the spec now wants fewer pods, the surplus pods are deleted.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// MinReadySeconds is a copy of spec.minReadySeconds. The clock of progressDeadlineSeconds starts anew when it changes.
+	// MinReadySeconds is a copy of spec.minReadySeconds. If that changes, the clock of progressDeadlineSeconds starts again at 0.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// Since is since when the clock of progressDeadlineSeconds has been running. It runs only while pods that are to have the
-	// revision by now exist and are not available, and stands still while the rollout is paused, halted or impossible.
+	// Since is when the clock of progressDeadlineSeconds was last started. The clock runs only while pods that should have the
+	// revision exist and are not available, and stops while the rollout is paused, halted or impossible.
 	Since *metav1.Time `json:"since,omitempty"`
-	// SpentSeconds is what the clock showed when it was stopped. It starts at 0 again with every progress, and when no pod is waited for.
+	// SpentSeconds is what the clock showed when it was stopped. It is set to 0 at every progress, and when no pod is awaited.
 	SpentSeconds *int32 `json:"spentSeconds,omitempty"`
-	// BakingSince is since when enough of its pods have been available together to make it the revision to return to, once
-	// failurePolicy.bakeSeconds have passed.
+	// BakingSince is the time since which enough of its pods have been available together. The revision is good once that has
+	// lasted for failurePolicy.bakeSeconds.
 	BakingSince *metav1.Time `json:"bakingSince,omitempty"`
-	// Failing are pods of the revision that have failed and not recovered, or only just have; the first 100 of them. If one is
-	// gone, its replacement takes its place here: the failure stays until that has been available for long enough.
+	// Failing are pods of the revision that have failed and have not recovered, or have only just recovered; at most 100. If such
+	// a pod is gone, its replacement takes over the entry, which stays until the replacement has been available for long enough.
 	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
 }
 

@@ -25,10 +25,10 @@ import (
 // ScaleDownApplyConfiguration represents a declarative configuration of the ScaleDown type for use
 // with apply.
 //
-// ScaleDown limits how fast pods are taken away.
+// ScaleDown limits how fast pods are deleted.
 type ScaleDownApplyConfiguration struct {
-	// MaxTerminating is how many pods may be going away at the same time: a number, or a percentage of the pods that
-	// there are at the time, rounded up. At least one always may.
+	// MaxTerminating is how many pods may be terminating at the same time: a number, or a percentage of the pods that exist at
+	// that moment, rounded up. It is never below 1.
 	MaxTerminating *intstr.IntOrString `json:"maxTerminating,omitempty"`
 }
 

@@ -27,8 +27,8 @@ import (
 //
 // UpdateStrategy is how a changed template reaches the pods.
 type UpdateStrategyApplyConfiguration struct {
-	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods go before the first new one comes) or OnDelete
-	// (a pod gets the new template when a user deletes it).
+	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods are gone before the first new one is created) or
+	// OnDelete (a pod gets the new template when a user deletes it).
 	Type *podmanagerv1.UpdateStrategyType `json:"type,omitempty"`
 	// RollingUpdate has the limits of a rolling update.
 	RollingUpdate *RollingUpdateApplyConfiguration `json:"rollingUpdate,omitempty"`

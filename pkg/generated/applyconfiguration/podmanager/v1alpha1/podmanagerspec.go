@@ -21,7 +21,7 @@ package v1alpha1
 // PodManagerSpecApplyConfiguration represents a declarative configuration of the PodManagerSpec type for use
 // with apply.
 //
-// PodManagerSpec is what the user wants. All that v1 has beyond it stays as it is when this is changed.
+// PodManagerSpec is what the user wants. A change of it keeps all fields of v1 that it does not have.
 type PodManagerSpecApplyConfiguration struct {
 	// Size is how many pods to keep running. 0 stops them all. It is replicas in v1.
 	Size *int32 `json:"size,omitempty"`

@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import (
 	"context"
@@ -25,8 +25,8 @@ const (
 
 // Run is one scenario with one contender and one seed.
 type Run struct {
-	// Pulse measures how busy the machine is.
-	Pulse *Pulse
+	// Latency measures how busy the machine is.
+	Latency *Latency
 	// Seed determines all random choices.
 	Seed uint64
 	// Hunted is the invariant whose first violation ends the run through end; mutants.AnyInvariant stands for all of them. It is empty if the run
@@ -61,7 +61,7 @@ type Result struct {
 	Versions, Gaps int
 	// Took is the total duration of the run.
 	Took time.Duration
-	// Slowest is the duration of the pulse's slowest write. The limits allow for it.
+	// Slowest is the duration of the slowest measured write. The limits allow for it.
 	Slowest time.Duration
 	// Error is why the run is void.
 	Error string
@@ -75,8 +75,8 @@ func (r Result) Breaks(invariant string) bool {
 }
 
 // NewRun prepares a run and opens its log.
-func NewRun(s Scenario, c Contender, cluster *lab.Cluster, pulse *Pulse, seed uint64, short bool) (*Run, error) {
-	r := &Run{scenario: s, contender: c, cluster: cluster, Pulse: pulse, Seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
+func NewRun(s Scenario, c Contender, cluster *lab.Cluster, latency *Latency, seed uint64, short bool) (*Run, error) {
+	r := &Run{scenario: s, contender: c, cluster: cluster, Latency: latency, Seed: seed, short: short, began: time.Now(), known: map[string]bool{}}
 	r.result = Result{Scenario: s.Name, Contender: c.Name(), Seed: seed, Counts: map[string]int{},
 		Log: filepath.Join(cluster.Folder, fmt.Sprintf("%s-%s-%d.log", s.Name, c.Name(), seed))}
 	var err error
@@ -94,7 +94,7 @@ func (r *Run) Play(ctx context.Context) Result {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r.end = cancel
-	err := r.inArena(limited)
+	err := r.inEnv(limited)
 	switch {
 	case ctx.Err() != nil:
 		r.result.Error = "interrupted"
@@ -103,18 +103,18 @@ func (r *Run) Play(ctx context.Context) Result {
 		r.logf("ERROR: %v", err)
 	}
 	r.result.Took = time.Since(r.began)
-	r.result.Slowest = r.Pulse.Slowest(r.began, time.Now())
+	r.result.Slowest = r.Latency.Slowest(r.began, time.Now())
 	return r.result
 }
 
-func (r *Run) inArena(ctx context.Context) (err error) {
+func (r *Run) inEnv(ctx context.Context) (err error) {
 	defer caught(&err)
-	a, err := newArena(ctx, r, "")
+	e, err := newEnv(ctx, r, "")
 	if err != nil {
 		return err
 	}
-	defer a.Close()
-	r.scenario.Do(a)
+	defer e.Close()
+	r.scenario.Do(e)
 	return nil
 }
 
@@ -130,7 +130,7 @@ func caught(err *error) {
 }
 
 // InParallel calls functions concurrently. Each may abort.
-func (a *Arena) InParallel(parts ...func()) {
+func (e *Env) InParallel(parts ...func()) {
 	errs := make([]error, len(parts))
 	var running sync.WaitGroup
 	for i, part := range parts {
@@ -140,7 +140,7 @@ func (a *Arena) InParallel(parts ...func()) {
 		})
 	}
 	running.Wait()
-	a.Must(errors.Join(errs...))
+	e.Must(errors.Join(errs...))
 }
 
 // violate records a violation, once for each invariant and object.

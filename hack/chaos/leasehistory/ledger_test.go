@@ -1,4 +1,4 @@
-package tenure
+package leasehistory
 
 import (
 	"fmt"
@@ -25,11 +25,11 @@ func TestLedger(t *testing.T) {
 		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
 		"late on the way":    {"delete", "us", "1", "pods", "", "web-a-0", 200, 7, 1, ""},
 		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
-		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "it is no replica"},
+		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "the writer is not a replica"},
 		"refused":            {"patch", "us", "2", "pods", "", "web-a-0", 409, 1, 0, ""},
 		"a read":             {"get", "us", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
 		"an event":           {"create", "us", "2", "events", "", "web-a.1", 201, 1, 0, ""},
-		"somebody else":      {"delete", "you", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
+		"another user":       {"delete", "you", "2", "pods", "", "web-a-0", 200, 1, 0, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

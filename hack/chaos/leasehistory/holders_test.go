@@ -1,4 +1,4 @@
-package tenure
+package leasehistory
 
 import (
 	"fmt"
@@ -39,7 +39,7 @@ func TestMayWrite(t *testing.T) {
 		"before the first":        {0.9, "a", "no replica held it yet"},
 		"from the first on":       {1.1, "a", ""},
 		"between renewals":        {2.9, "a", ""},
-		"somebody else":           {2.9, "b", "a had taken it"},
+		"another replica":         {2.9, "b", "a had taken it"},
 		"until it runs out":       {8.9, "a", ""},
 		"after it has run out":    {9.1, "a", "had run out at"},
 		"the next one":            {10.1, "b", ""},

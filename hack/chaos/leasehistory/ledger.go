@@ -1,4 +1,4 @@
-package tenure
+package leasehistory
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func managerOf(r audit.Request) string {
 func boundOf(r audit.Request) string {
 	switch {
 	case r.Verb == "create":
-		return "the name is the same whoever creates it, so that there are never two; the holder deletes it if it had deleted it before"
+		return "the pod has the same name whichever replica creates it, so that there are never two; the holder deletes it if it had deleted it before"
 	case r.Verb == "delete":
 		return "it has the UID as a precondition, so that it deletes nothing newer"
 	case r.Verb == "update":
@@ -103,7 +103,7 @@ func (l *Ledger) Judge(history *History, name string, shards int, holder func(cr
 	for _, write := range l.writes {
 		part := shard.Of(l.namespace, managerOf(write), shards)
 		replica := holder(write.Credential())
-		why, may := "it is no replica", false
+		why, may := "the writer is not a replica", false
 		if replica != "" {
 			lease := fmt.Sprintf("%s-shard-%v", name, part)
 			if why, may = history.mayWrite(lease, replica, write.Received); !may {

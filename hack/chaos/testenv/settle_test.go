@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import (
 	"fmt"
@@ -76,10 +76,10 @@ func TestIsOver(t *testing.T) {
 	const limit = 10 * time.Second
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	tests := map[string]struct {
-		// beats are the starts and ends of writes, relative to the start of the operation.
-		beats [][2]time.Duration
-		after time.Duration
-		want  bool
+		// writes are the starts and ends of writes, relative to the start of the operation.
+		writes [][2]time.Duration
+		after  time.Duration
+		want   bool
 	}{
 		"in time":                      {nil, limit, false},
 		"a moment too late":            {nil, limit + 1, true},
@@ -96,9 +96,9 @@ func TestIsOver(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now().Add(time.Minute)
-				a := &Arena{Run: &Run{Pulse: NewPulse(beatsAt(began, test.beats)...)}}
+				e := &Env{Run: &Run{Latency: NewLatency(writesAt(began, test.writes)...)}}
 				time.Sleep(time.Minute + test.after)
-				if got := a.IsOver(began, limit); got != test.want {
+				if got := e.IsOver(began, limit); got != test.want {
 					t.Errorf("%v after the beginning, with a limit of %v: over is %v", test.after, limit, got)
 				}
 			})
@@ -106,13 +106,13 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-func beatsAt(began time.Time, times [][2]time.Duration) (beats []Beat) {
+func writesAt(began time.Time, times [][2]time.Duration) (writes []Write) {
 	for _, each := range times {
-		b := Beat{From: began.Add(each[0])}
+		b := Write{From: began.Add(each[0])}
 		if each[1] != 0 {
 			b.To = began.Add(each[1])
 		}
-		beats = append(beats, b)
+		writes = append(writes, b)
 	}
-	return beats
+	return writes
 }

@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import "time"
 
@@ -10,7 +10,7 @@ type Scenario struct {
 	About string
 	// Runs is the minimum number of runs in a full campaign; 1 if zero.
 	Runs int
-	// Short means that the scenario is part of the short campaign, with short arenas.
+	// Short means that the scenario is part of the short campaign, in its short form.
 	Short bool
 	// Alone means that the scenario disturbs the whole cluster, so contenders take turns.
 	Alone bool
@@ -19,5 +19,5 @@ type Scenario struct {
 	// Limit is the maximum duration of a run; 6 minutes if zero.
 	Limit time.Duration
 	// Do plays the scenario.
-	Do func(a *Arena)
+	Do func(e *Env)
 }

@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import (
 	"context"
@@ -27,74 +27,74 @@ const (
 )
 
 // Churn creates, scales, edits, relabels and deletes at random until ctx is done.
-func (a *Arena) Churn(ctx context.Context) {
+func (e *Env) Churn(ctx context.Context) {
 	for ctx.Err() == nil {
-		a.ChurnOnce()
-		lab.Pause(ctx, time.Duration(a.People.Int64N(int64(churnPause))))
+		e.ChurnOnce()
+		lab.Pause(ctx, time.Duration(e.People.Int64N(int64(churnPause))))
 	}
 }
 
 // ChurnOnce does one action. Most actions scale an object or delete a pod.
-func (a *Arena) ChurnOnce() {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a.Wants())), func(name string) bool { return strings.HasPrefix(name, CanaryPrefix) })
+func (e *Env) ChurnOnce() {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(e.Wants())), func(name string) bool { return strings.HasPrefix(name, CanaryPrefix) })
 	if len(names) < 2 {
-		a.churnCreate()
+		e.churnCreate()
 		return
 	}
-	name := names[a.People.IntN(len(names))]
-	switch draw := a.People.IntN(100); {
+	name := names[e.People.IntN(len(names))]
+	switch draw := e.People.IntN(100); {
 	case draw < 15 && len(names) < churnOwners:
-		a.churnCreate()
+		e.churnCreate()
 	case draw < 45:
-		a.Scale(name, a.People.IntN(churnReplicas+1))
-	case draw < 60 && a.Contender.Updates():
-		a.Update(name, fmt.Sprintf("nginx:1.%d", 20+a.People.IntN(9)))
+		e.Scale(name, e.People.IntN(churnReplicas+1))
+	case draw < 60 && e.Contender.Updates():
+		e.Update(name, fmt.Sprintf("nginx:1.%d", 20+e.People.IntN(9)))
 	case draw < 85:
 		isSpared := func(pod corev1.Pod) bool {
 			_, isDecoy := pod.Labels[faults.DecoyLabel]
 			return isDecoy || strings.HasPrefix(pod.Name, CanaryPrefix)
 		}
-		if pods := slices.DeleteFunc(a.Pods(), isSpared); len(pods) > 0 {
-			a.churnPod(pods[a.People.IntN(len(pods))])
+		if pods := slices.DeleteFunc(e.Pods(), isSpared); len(pods) > 0 {
+			e.churnPod(pods[e.People.IntN(len(pods))])
 		}
 	default:
-		a.Remove(name)
+		e.Remove(name)
 	}
 }
 
 // churnCreate creates an object. The API server would refuse a name that a terminating object still has; in that case nothing is created or wanted.
-func (a *Arena) churnCreate() {
-	name := fmt.Sprintf("web-%d", a.People.IntN(churnOwners))
-	if _, wanted := a.Wants()[name]; wanted {
+func (e *Env) churnCreate() {
+	name := fmt.Sprintf("web-%d", e.People.IntN(churnOwners))
+	if _, wanted := e.Wants()[name]; wanted {
 		return
 	}
-	owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
+	owners, err := e.Contender.Owners(e.Ctx, e.Namespace)
 	if err != nil || slices.ContainsFunc(owners, func(o Owner) bool { return o.Name == name }) {
 		return // the old object is still terminating
 	}
-	a.Create(name, a.People.IntN(churnReplicas+1), OwnerOptions{Spec: func(spec *v1.PodManagerSpec) {
+	e.Create(name, e.People.IntN(churnReplicas+1), OwnerOptions{Spec: func(spec *v1.PodManagerSpec) {
 		// Half of the objects are updated in place.
-		if a.People.IntN(2) == 0 {
+		if e.People.IntN(2) == 0 {
 			spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible}
 		}
 	}})
 }
 
 // churnPod deletes a pod, with its grace period or at once, or changes its label so that its owner releases it.
-func (a *Arena) churnPod(pod corev1.Pod) {
-	pods := a.Cluster.Kube.CoreV1().Pods(a.Namespace)
-	switch draw := a.People.IntN(10); {
+func (e *Env) churnPod(pod corev1.Pod) {
+	pods := e.Cluster.Kube.CoreV1().Pods(e.Namespace)
+	switch draw := e.People.IntN(10); {
 	case draw < 4:
-		a.DeletePod(pod.Name)
+		e.DeletePod(pod.Name)
 	case draw < 8:
-		a.Insist(func() error { return pods.Delete(a.Ctx, pod.Name, metav1.DeleteOptions{}) })
-		a.Logf("delete pod %s with its grace period", pod.Name)
+		e.Insist(func() error { return pods.Delete(e.Ctx, pod.Name, metav1.DeleteOptions{}) })
+		e.Logf("delete pod %s with its grace period", pod.Name)
 	default:
-		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:"nobody",%q:""}}}`, pod.UID, a.Contender.SelectorLabel(), faults.DecoyLabel)
-		a.Insist(func() error {
-			_, err := pods.Patch(a.Ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+		patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:"nobody",%q:""}}}`, pod.UID, e.Contender.SelectorLabel(), faults.DecoyLabel)
+		e.Insist(func() error {
+			_, err := pods.Patch(e.Ctx, pod.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 			return IgnoreConflict(err)
 		})
-		a.Logf("relabel pod %s", pod.Name)
+		e.Logf("relabel pod %s", pod.Name)
 	}
 }

@@ -23,20 +23,20 @@ import (
 // The Leases of the tests are short, so that a test does not take long, but not so short that a replica loses them on a busy machine.
 const leaseDuration = 8 * time.Second
 
-// crew is a group of replicas, with a namespace for its PodManagers.
-type crew struct {
+// replicaGroup is a group of replicas, with a namespace for its PodManagers.
+type replicaGroup struct {
 	*harness.Space
 	replicas int // the number of replicas that were started
 }
 
-func newCrew(t *testing.T) *crew {
+func newReplicaGroup(t *testing.T) *replicaGroup {
 	t.Helper()
 	t.Parallel()
-	return &crew{Space: harness.NewSpace(t, cluster)}
+	return &replicaGroup{Space: harness.NewSpace(t, cluster)}
 }
 
 // start starts a replica with a number of shards; 0 for a single leader.
-func (c *crew) start(shards int) *lab.Process {
+func (c *replicaGroup) start(shards int) *lab.Process {
 	c.T.Helper()
 	c.replicas++
 	ctx, cancel := context.WithTimeout(c.Ctx, harness.Patience)
@@ -53,7 +53,7 @@ func (c *crew) start(shards int) *lab.Process {
 }
 
 // await waits until a condition holds, and returns how long that took.
-func (c *crew) await(what string, limit time.Duration, holds func() (seen any, ok bool)) time.Duration {
+func (c *replicaGroup) await(what string, limit time.Duration, holds func() (seen any, ok bool)) time.Duration {
 	c.T.Helper()
 	began := time.Now()
 	harness.AwaitFor(c.T, limit, what, holds)
@@ -73,7 +73,7 @@ func held(p *lab.Process) int {
 }
 
 // awaitHeld waits until the replicas hold these numbers of shards, in any order.
-func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...int) time.Duration {
+func (c *replicaGroup) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...int) time.Duration {
 	c.T.Helper()
 	return c.await(fmt.Sprintf("replicas that hold %v shards", want), limit, func() (any, bool) {
 		var got []int
@@ -86,7 +86,7 @@ func (c *crew) awaitHeld(limit time.Duration, replicas []*lab.Process, want ...i
 }
 
 // create creates PodManagers web-0, web-1 and so on.
-func (c *crew) create(count, pods int) {
+func (c *replicaGroup) create(count, pods int) {
 	c.T.Helper()
 	for i := range count {
 		manager := &v1.PodManager{
@@ -100,7 +100,7 @@ func (c *crew) create(count, pods int) {
 }
 
 // scale scales all PodManagers.
-func (c *crew) scale(pods int) {
+func (c *replicaGroup) scale(pods int) {
 	c.T.Helper()
 	for _, manager := range c.managers() {
 		manager.Spec.Replicas = ptr.To(int32(pods))
@@ -111,7 +111,7 @@ func (c *crew) scale(pods int) {
 	}
 }
 
-func (c *crew) managers() []v1.PodManager {
+func (c *replicaGroup) managers() []v1.PodManager {
 	c.T.Helper()
 	list, err := cluster.Managers.AppsV1().PodManagers(c.Name).List(c.Ctx, metav1.ListOptions{})
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *crew) managers() []v1.PodManager {
 }
 
 // awaitReady waits until all PodManagers are Ready with their current spec, and checks the number of pods.
-func (c *crew) awaitReady(pods int) {
+func (c *replicaGroup) awaitReady(pods int) {
 	c.T.Helper()
 	c.await("Ready PodManagers", harness.Patience, func() (any, bool) {
 		waiting := map[string]string{}
@@ -139,7 +139,7 @@ func (c *crew) awaitReady(pods int) {
 }
 
 // uids returns the UIDs of all pods by name.
-func (c *crew) uids() map[string]string {
+func (c *replicaGroup) uids() map[string]string {
 	all := map[string]string{}
 	for _, pod := range c.Pods() {
 		all[pod.Name] = string(pod.UID)
@@ -148,7 +148,7 @@ func (c *crew) uids() map[string]string {
 }
 
 // wantSame checks that the pods are still the same.
-func (c *crew) wantSame(before map[string]string) {
+func (c *replicaGroup) wantSame(before map[string]string) {
 	c.T.Helper()
 	if now := c.uids(); !maps.Equal(before, now) {
 		c.T.Errorf("the pods were %v and are %v", before, now)

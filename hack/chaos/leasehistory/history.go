@@ -1,4 +1,4 @@
-package tenure
+package leasehistory
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// History has all versions of Leases, from a watch without a proxy. tenure.go answers questions about it.
+// History has all versions of Leases, from a watch without a proxy. holders.go answers questions about it.
 type History struct {
 	mu       sync.Mutex
 	versions map[string][]leaseVersion

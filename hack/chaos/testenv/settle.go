@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import (
 	"context"
@@ -30,56 +30,56 @@ const (
 
 // Settle waits until everything is as the scenario wants it, and then until the controller is quiet. It is called when the faults are over. Each
 // remaining difference is a violation.
-func (a *Arena) Settle() {
+func (e *Env) Settle() {
 	began := time.Now()
-	problems := a.AwaitSettled(SettleLimit)
+	problems := e.AwaitSettled(SettleLimit)
 	for _, problem := range problems {
-		a.Violate(problem)
+		e.Violate(problem)
 	}
 	if len(problems) == 0 {
-		a.Run.Converged(time.Since(began))
-		a.Logf("settled after %v", time.Since(began).Round(time.Millisecond))
-		a.StayQuiet()
+		e.Run.Converged(time.Since(began))
+		e.Logf("settled after %v", time.Since(began).Round(time.Millisecond))
+		e.StayQuiet()
 	}
 }
 
 // IsOver reports whether a limit is exceeded. The limit is longer on a busy machine.
-func (a *Arena) IsOver(began time.Time, limit time.Duration) bool {
-	return time.Since(began) > limit+Slack*a.Run.Pulse.Slowest(began, time.Now())
+func (e *Env) IsOver(began time.Time, limit time.Duration) bool {
+	return time.Since(began) > limit+Slack*e.Run.Latency.Slowest(began, time.Now())
 }
 
 // AwaitSettled waits until there are no differences. It returns the differences that remain when the time is up.
-func (a *Arena) AwaitSettled(limit time.Duration) []faults.Violation {
+func (e *Env) AwaitSettled(limit time.Duration) []faults.Violation {
 	began := time.Now()
 	for {
-		problems, err := a.Problems(a.Ctx)
+		problems, err := e.Problems(e.Ctx)
 		if err != nil {
-			problems = []faults.Violation{{Invariant: "I3", Object: a.Namespace, What: err.Error()}}
+			problems = []faults.Violation{{Invariant: "I3", Object: e.Namespace, What: err.Error()}}
 		}
 		switch {
-		case len(problems) == 0, a.Ctx.Err() != nil: // an interrupted run proves nothing
+		case len(problems) == 0, e.Ctx.Err() != nil: // an interrupted run proves nothing
 			return nil
-		case a.IsOver(began, limit):
+		case e.IsOver(began, limit):
 			return problems
 		}
-		lab.Pause(a.Ctx, 100*time.Millisecond)
+		lab.Pause(e.Ctx, 100*time.Millisecond)
 	}
 }
 
 // Problems compares the API server's objects with what is wanted.
-func (a *Arena) Problems(ctx context.Context) ([]faults.Violation, error) {
-	owners, err := a.Contender.Owners(ctx, a.Namespace)
+func (e *Env) Problems(ctx context.Context) ([]faults.Violation, error) {
+	owners, err := e.Contender.Owners(ctx, e.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	list, err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).List(ctx, metav1.ListOptions{})
+	list, err := e.Cluster.Kube.CoreV1().Pods(e.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{wanted: a.Wants(), pods: map[types.UID][]*corev1.Pod{}, updates: a.Contender.Updates()}
+	c := &comparison{wanted: e.Wants(), pods: map[types.UID][]*corev1.Pod{}, updates: e.Contender.Updates()}
 	for i := range list.Items {
 		pod := &list.Items[i]
-		a.endOverdue(ctx, pod)
+		e.endOverdue(ctx, pod)
 		if _, decoy := pod.Labels[faults.DecoyLabel]; !decoy || metav1.GetControllerOf(pod) != nil && isOwnerKind(metav1.GetControllerOf(pod)) {
 			c.add(pod)
 		}
@@ -106,7 +106,7 @@ func (c *comparison) rest() {
 
 // endOverdue deletes a terminating pod that its node has forgotten. After an outage of the API server, a kubelet would try again, but the simulated
 // nodes do not.
-func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
+func (e *Env) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	const overdue = 5 * time.Second
 	if pod.DeletionTimestamp == nil || pod.Spec.NodeName == "" || len(pod.Finalizers) > 0 {
 		return
@@ -117,8 +117,8 @@ func (a *Arena) endOverdue(ctx context.Context, pod *corev1.Pod) {
 	}
 	options := metav1.NewDeleteOptions(0)
 	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
-	if err := a.Cluster.Kube.CoreV1().Pods(a.Namespace).Delete(ctx, pod.Name, *options); err == nil {
-		a.Logf("ended pod %s in place of its node", pod.Name)
+	if err := e.Cluster.Kube.CoreV1().Pods(e.Namespace).Delete(ctx, pod.Name, *options); err == nil {
+		e.Logf("ended pod %s in place of its node", pod.Name)
 	}
 }
 
@@ -161,9 +161,21 @@ func (c *comparison) compare(o Owner) {
 		return
 	}
 	delete(c.wanted, o.Name)
+	active, ready := c.countPods(o, wanted)
+	if active != wanted.Replicas || ready != wanted.Replicas || o.wanted != wanted.Replicas {
+		c.problem("I3", o.Name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
+			o.Name, active, ready, wanted.Replicas, o.wanted, o.Says)
+	}
+	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
+		c.problem("I5", o.Name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
+			o.Name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.Says)
+	}
+}
+
+// countPods counts an owner's active pods, and those of them that are ready. It reports pods that are terminating or have the wrong image.
+func (c *comparison) countPods(o Owner, wanted Want) (active, ready int) {
 	pods := c.pods[o.uid]
 	delete(c.pods, o.uid)
-	active, ready := 0, 0
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
 			c.problem("I3", o.Name, "pod %s is still ending", pod.Name)
@@ -180,14 +192,7 @@ func (c *comparison) compare(o Owner) {
 			c.problem("I3", o.Name, "pod %s has image %s instead of %s", pod.Name, image, wanted.Image)
 		}
 	}
-	if active != wanted.Replicas || ready != wanted.Replicas || o.wanted != wanted.Replicas {
-		c.problem("I3", o.Name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
-			o.Name, active, ready, wanted.Replicas, o.wanted, o.Says)
-	}
-	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
-		c.problem("I5", o.Name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
-			o.Name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.Says)
-	}
+	return active, ready
 }
 
 // IsReady reports whether a pod is ready.
@@ -198,44 +203,44 @@ func IsReady(pod *corev1.Pod) bool {
 }
 
 // StayQuiet checks in the audit log that the controller has stopped writing.
-func (a *Arena) StayQuiet() {
-	log := a.AuditFromNow()
+func (e *Env) StayQuiet() {
+	log := e.AuditFromNow()
 	var writes []audit.Request
 	for range quietTries {
-		lab.Pause(a.Ctx, quietTime)
-		if writes = a.NextWrites(log); len(writes) == 0 {
+		lab.Pause(e.Ctx, quietTime)
+		if writes = e.NextWrites(log); len(writes) == 0 {
 			return
 		}
 	}
-	a.Violate(faults.Violation{Invariant: "I3", Object: a.Namespace,
+	e.Violate(faults.Violation{Invariant: "I3", Object: e.Namespace,
 		What: fmt.Sprintf("the controller does not stop writing: %d writes in %v, the last was %v", len(writes), quietTime, writes[len(writes)-1])})
 }
 
 // AuditFromNow opens the audit log at its end. The log is closed when the run ends.
-func (a *Arena) AuditFromNow() *audit.Log {
-	log, err := audit.Open(a.Cluster.AuditLog)
-	a.Must(err)
-	context.AfterFunc(a.Ctx, func() { _ = log.Close() })
+func (e *Env) AuditFromNow() *audit.Log {
+	log, err := audit.Open(e.Cluster.AuditLog)
+	e.Must(err)
+	context.AfterFunc(e.Ctx, func() { _ = log.Close() })
 	return log
 }
 
 // NextWrites returns the controller's writes in the namespace since the last call, except Leases.
-func (a *Arena) NextWrites(log *audit.Log) []audit.Request {
-	requests, err := log.Read(a.Contender.User(), a.Namespace)
-	a.Must(err)
-	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(a.Contender.User(), a.Namespace) })
+func (e *Env) NextWrites(log *audit.Log) []audit.Request {
+	requests, err := log.Read(e.Contender.User(), e.Namespace)
+	e.Must(err)
+	return slices.DeleteFunc(requests, func(r audit.Request) bool { return !r.IsWriteOf(e.Contender.User(), e.Namespace) })
 }
 
 // Judge records the violations that the oracle reports.
-func (a *Arena) Judge() {
-	ctx, cancel := context.WithTimeout(a.Ctx, patience)
+func (e *Env) Judge() {
+	ctx, cancel := context.WithTimeout(e.Ctx, patience)
 	defer cancel()
-	slowest := a.Run.Pulse.Slowest(a.Run.began, time.Now())
-	a.Logf("the slowest write took %v", slowest.Round(time.Millisecond))
-	report, err := a.Oracle.Report(ctx, recent+Slack*slowest, a.Blind)
-	a.Must(err)
+	slowest := e.Run.Latency.Slowest(e.Run.began, time.Now())
+	e.Logf("the slowest write took %v", slowest.Round(time.Millisecond))
+	report, err := e.Oracle.Report(ctx, recent+Slack*slowest, e.Blind)
+	e.Must(err)
 	for _, violation := range report.Violations {
-		a.Violate(violation)
+		e.Violate(violation)
 	}
-	a.Run.saw(report.Versions, report.Gaps)
+	e.Run.saw(report.Versions, report.Gaps)
 }

@@ -22,27 +22,27 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
-	"github.com/mycompany/podmanager/hack/chaos/arena"
-	"github.com/mycompany/podmanager/hack/chaos/tenure"
+	"github.com/mycompany/podmanager/hack/chaos/leasehistory"
+	"github.com/mycompany/podmanager/hack/chaos/testenv"
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	"github.com/mycompany/podmanager/pkg/shard"
 )
 
-// crewShards is the number of shards. crewSpace is the namespace of the Leases; artifacts/shards/rbac.yaml grants access to it.
+// shardCount is the number of shards. leaseNamespace is the namespace of the Leases; artifacts/shards/rbac.yaml grants access to it.
 const (
-	crewShards = 8
-	crewSpace  = "podmanager-system"
+	shardCount     = 8
+	leaseNamespace = "podmanager-system"
 )
 
-// crew is a group of replicas that share the work of an arena. The names of its Leases start with the arena's namespace.
-type crew struct {
+// replicaGroup is a group of replicas that share the work in a test environment. The names of its Leases start with the namespace of the environment.
+type replicaGroup struct {
 	scene
 	leases  coordinationclient.LeaseInterface
-	history *tenure.History
-	ledger  *tenure.Ledger
+	history *leasehistory.History
+	ledger  *leasehistory.Ledger
 	// replicas are the running replicas; all includes those that have ended.
-	replicas, all []*crewReplica
+	replicas, all []*replica
 	// forced are the times at which a shard was taken by force.
 	forced []time.Time
 	// poking is held while the canaries are scaled. Of two concurrent scales it would not be known which one came last.
@@ -56,8 +56,8 @@ type crew struct {
 	stop  context.CancelFunc
 }
 
-// crewReplica is a replica with a separate proxy and a separate token.
-type crewReplica struct {
+// replica is a replica with a separate proxy and a separate token.
+type replica struct {
 	name       string
 	credential string
 	proxy      *faults.Proxy
@@ -74,21 +74,21 @@ type faultTime struct {
 	from, to time.Time
 }
 
-func newCrew(a scene) *crew {
+func newReplicaGroup(a scene) *replicaGroup {
 	_, err := a.Cluster.Kubectl(a.Ctx, "apply", "-f", "artifacts/shards/rbac.yaml")
 	a.Must(err)
 	ctx, stop := context.WithCancel(a.Ctx)
-	c := &crew{scene: a, leases: a.Cluster.Kube.CoordinationV1().Leases(crewSpace), times: map[string][]time.Duration{}, stop: stop}
-	c.history, err = tenure.Follow(ctx, c.leases)
+	c := &replicaGroup{scene: a, leases: a.Cluster.Kube.CoordinationV1().Leases(leaseNamespace), times: map[string][]time.Duration{}, stop: stop}
+	c.history, err = leasehistory.Follow(ctx, c.leases)
 	a.Must(err)
-	c.ledger, err = tenure.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace)
+	c.ledger, err = leasehistory.OpenLedger(a.Cluster.AuditLog, a.Contender.User(), a.Namespace)
 	a.Must(err)
 	go c.ledger.Follow(ctx)
 	return c
 }
 
 // close ends all replicas and removes their Leases.
-func (c *crew) close() {
+func (c *replicaGroup) close() {
 	for _, r := range c.all {
 		_ = r.process.Kill() // it may have ended already
 		_ = r.proxy.Close()
@@ -105,14 +105,14 @@ func (c *crew) close() {
 }
 
 // flags returns the flags of all replicas. The Leases are as short as in a split brain.
-func (c *crew) flags() []string {
-	return []string{"-leader-elect", fmt.Sprint("-shards=", crewShards), "-leader-elect-resource-namespace=" + crewSpace, "-leader-elect-resource-name=" + c.Namespace,
+func (c *replicaGroup) flags() []string {
+	return []string{"-leader-elect", fmt.Sprint("-shards=", shardCount), "-leader-elect-resource-namespace=" + leaseNamespace, "-leader-elect-resource-name=" + c.Namespace,
 		"-leader-elect-lease-duration=" + leaseDuration.String(), "-leader-elect-renew-deadline=" + renewDeadline.String(), "-leader-elect-retry-period=500ms"}
 }
 
 // launch starts a replica without waiting until it is ready. The answers to 30 % of its creates are lost.
-func (c *crew) launch() {
-	r := &crewReplica{name: fmt.Sprintf("%s-%d", c.Namespace, len(c.all)+1)}
+func (c *replicaGroup) launch() {
+	r := &replica{name: fmt.Sprintf("%s-%d", c.Namespace, len(c.all)+1)}
 	token, credential, err := c.newToken()
 	c.Must(err)
 	r.credential = credential
@@ -134,7 +134,7 @@ func (c *crew) launch() {
 }
 
 // newToken returns a token for the controller's account, and the credential ID by which the audit log identifies it.
-func (c *crew) newToken() (token, credential string, err error) {
+func (c *replicaGroup) newToken() (token, credential string, err error) {
 	account := strings.Split(c.Contender.User(), ":")
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: ptr.To[int64](12 * 3600)}}
 	answer, err := c.Cluster.Kube.CoreV1().ServiceAccounts(account[2]).CreateToken(c.Ctx, account[3], request, metav1.CreateOptions{})
@@ -155,9 +155,9 @@ func (c *crew) newToken() (token, credential string, err error) {
 }
 
 // held returns the shards that a replica reports to hold; nil if it does not answer.
-func (r *crewReplica) held() []int {
+func (r *replica) held() []int {
 	ready, _ := r.process.Ready()
-	_, list, found := strings.Cut(ready, fmt.Sprintf(" of %d: ", crewShards))
+	_, list, found := strings.Cut(ready, fmt.Sprintf(" of %d: ", shardCount))
 	if !found {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (r *crewReplica) held() []int {
 var identityPattern = regexp.MustCompile(`"Sharing the work" identity="([^"]+)"`)
 
 // identity returns the replica's identity in Leases, according to its log; empty if it has just started.
-func (r *crewReplica) identity() string {
+func (r *replica) identity() string {
 	log, _ := os.ReadFile(r.process.Log)
 	if found := identityPattern.FindSubmatch(log); found != nil {
 		return string(found[1])
@@ -184,11 +184,11 @@ func (r *crewReplica) identity() string {
 }
 
 // shardsOf returns the shards whose Leases a replica holds, and the shards that are being handed over.
-func (c *crew) shardsOf(r *crewReplica) []int {
+func (c *replicaGroup) shardsOf(r *replica) []int {
 	identity := r.identity()
 	holders := c.history.Holders(c.Namespace + "-shard-")
 	var shards []int
-	for _, part := range shard.All(crewShards) {
+	for _, part := range shard.All(shardCount) {
 		if holder := holders[fmt.Sprintf("%s-shard-%v", c.Namespace, part)]; holder == identity || holder == "" {
 			shards = append(shards, part.Index)
 		}
@@ -201,7 +201,7 @@ func (c *crew) shardsOf(r *crewReplica) []int {
 const balanceLimit = 45 * time.Second
 
 // awaitBalance waits until each shard has a replica, and no replica has two more than another.
-func (c *crew) awaitBalance() {
+func (c *replicaGroup) awaitBalance() {
 	began := time.Now()
 	for {
 		var held []string
@@ -213,7 +213,7 @@ func (c *crew) awaitBalance() {
 			counts = append(counts, len(shards))
 			held = append(held, fmt.Sprintf("%s %v", r.name, shards))
 		}
-		if total == crewShards && slices.Max(counts)-slices.Min(counts) < 2 {
+		if total == shardCount && slices.Max(counts)-slices.Min(counts) < 2 {
 			c.Logf("balanced after %v: %s", time.Since(began).Round(time.Millisecond), strings.Join(held, ", "))
 			return
 		}
@@ -229,7 +229,7 @@ func (c *crew) awaitBalance() {
 }
 
 // story describes the faults of a token's replica around a time.
-func (c *crew) story(credential string, at time.Time) string {
+func (c *replicaGroup) story(credential string, at time.Time) string {
 	for _, r := range c.all {
 		if r.credential != credential {
 			continue
@@ -239,10 +239,10 @@ func (c *crew) story(credential string, at time.Time) string {
 			switch {
 			case at.Before(fault.from):
 			case fault.to.IsZero() || at.Before(fault.to):
-				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, tenure.Clock(fault.from))
+				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, leasehistory.Clock(fault.from))
 			default:
 				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what,
-					tenure.Clock(fault.from), tenure.Clock(fault.to), at.Sub(fault.to).Round(time.Millisecond))
+					leasehistory.Clock(fault.from), leasehistory.Clock(fault.to), at.Sub(fault.to).Round(time.Millisecond))
 			}
 		}
 		return told
@@ -251,25 +251,25 @@ func (c *crew) story(credential string, at time.Time) string {
 }
 
 // judgeWrites checks that each write came from the replica that held the shard.
-func (c *crew) judgeWrites() {
+func (c *replicaGroup) judgeWrites() {
 	c.Must(c.ledger.Read())
 	c.Must(c.history.Err())
 	onTheWay := func(received time.Time) time.Duration {
-		return c.Run.Pulse.Slowest(received.Add(-leaseDuration), received)
+		return c.Run.Latency.Slowest(received.Add(-leaseDuration), received)
 	}
 	identities := map[string]string{}
 	for _, r := range c.all {
 		identities[r.credential] = r.identity()
 	}
 	holder := func(credential string) string { return identities[credential] }
-	count, violations := c.ledger.Judge(c.history, c.Namespace, crewShards, holder, onTheWay, c.story)
+	count, violations := c.ledger.Judge(c.history, c.Namespace, shardCount, holder, onTheWay, c.story)
 	for _, violation := range violations {
 		c.Violate(violation)
 	}
 	handovers := c.history.Handovers(c.Namespace + "-shard-")
-	c.Run.Count(arena.ShardHandovers, handovers)
+	c.Run.Count(testenv.ShardHandovers, handovers)
 	c.Logf("judged %d writes of %d replicas, with %d handovers", count, len(c.all), handovers)
-	if count < 10*crewShards {
+	if count < 10*shardCount {
 		c.Must(fmt.Errorf("%d writes are too few to judge", count))
 	}
 }

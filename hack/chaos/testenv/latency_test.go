@@ -1,4 +1,4 @@
-package arena
+package testenv
 
 import (
 	"context"
@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-func TestPulse(t *testing.T) {
+func TestLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		at := func(after time.Duration) time.Time { return began.Add(after) }
-		p := &Pulse{}
+		l := &Latency{}
 		ctx, stop := context.WithCancel(t.Context())
-		go p.follow(ctx, func(context.Context) error {
+		go l.follow(ctx, func(context.Context) error {
 			if time.Since(began) > 10*time.Second && time.Since(began) < 11*time.Second {
 				time.Sleep(3 * time.Second) // the machine is busy
 			}
@@ -21,7 +21,7 @@ func TestPulse(t *testing.T) {
 			return nil
 		})
 		time.Sleep(12 * time.Second)
-		if got := p.Slowest(at(11*time.Second), at(12*time.Second)); got < time.Second {
+		if got := l.Slowest(at(11*time.Second), at(12*time.Second)); got < time.Second {
 			t.Errorf("slowest is %v while a write is under way since about 10 s", got)
 		}
 		time.Sleep(8 * time.Second)
@@ -33,7 +33,7 @@ func TestPulse(t *testing.T) {
 			"after it":             {15 * time.Second, 20 * time.Second, 10 * time.Millisecond},
 			"before all writes":    {-2 * time.Second, -time.Second, 0},
 		} {
-			if got := p.Slowest(at(test.from), at(test.to)); got != test.want {
+			if got := l.Slowest(at(test.from), at(test.to)); got != test.want {
 				t.Errorf("%s: got %v, want %v", name, got, test.want)
 			}
 		}
