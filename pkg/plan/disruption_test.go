@@ -103,12 +103,12 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 			plan := Make(Observe(Manager(1), test.pod))
 			if test.waits {
 				if len(plan.Create) > 0 || plan.Waiting == nil {
-					t.Errorf("it does not wait: %v", Digest(plan))
+					t.Errorf("it does not wait: %v", ActionsOf(plan))
 				}
 				return
 			}
 			if len(plan.Create) != 1 {
-				t.Fatalf("not replaced: %v", Digest(plan))
+				t.Fatalf("not replaced: %v", ActionsOf(plan))
 			}
 			made := plan.Create[0]
 			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Replaces != test.pod {

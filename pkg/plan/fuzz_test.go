@@ -169,8 +169,7 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 // written.
 func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
-	report := status.Report{Manager: o.Manager, Plan: decided.ForStatus(), Pods: o.Pods, Now: o.Now}
-	first, again := status.Compute(report)
+	first, again := status.Compute(decided.Report(o.Manager, o.Pods, false, o.Now))
 	active, _, _ := podstate.Split(o.Pods)
 	if int(first.Replicas) != len(active) || first.AvailableReplicas > first.ReadyReplicas || first.ReadyReplicas > first.Replicas || first.UpdatedReplicas > first.Replicas {
 		t.Errorf("of %d active pods the status is %+v", len(active), first)
@@ -194,7 +193,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 		next := o
 		next.Manager = m
 		before := settled
-		settled, _ = status.Compute(status.Report{Manager: m, Plan: plan.Make(next).ForStatus(), Pods: o.Pods, Now: o.Now})
+		settled, _ = status.Compute(Planned(next))
 		if !status.Differs(&before, &settled) {
 			return
 		}

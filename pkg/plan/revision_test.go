@@ -140,7 +140,7 @@ func TestCollisionKeepsPods(t *testing.T) {
 	o.Revisions, m.Status = nil, v1.PodManagerStatus{CollisionCount: 1}
 	plan := Make(o)
 	if len(plan.Delete)+len(plan.Create) > 0 || len(plan.Store) != 1 || plan.Store[0].Revision.Name == "web-"+o.Pods[0].Labels[v1.LabelRevision] {
-		t.Errorf("plans %v", Digest(plan))
+		t.Errorf("plans %v", ActionsOf(plan))
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
-	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // Now is the time of every test.
@@ -141,12 +140,6 @@ func RevisionFor(m *v1.PodManager) *history.Revision {
 	revision := history.Find(history.Sources{Manager: m}).Update
 	revision.Stored(Stored(m, 1))
 	return revision
-}
-
-// Reported returns a report about pods that are not in a rollout.
-func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
-	o := Observe(m, pods...)
-	return status.Report{Manager: m, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
 }
 
 // Held puts creates of the spec's template into backoff until this time.
