@@ -2,8 +2,10 @@ package history_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -152,5 +154,107 @@ func TestRememberedRevisionIsEncoded(t *testing.T) {
 		if len(store.Revision.Data.Raw) == 0 {
 			t.Errorf("%s is stored without its template", store.Revision.Name)
 		}
+	}
+}
+
+// The marks say which revisions have failed and which one was good. A revision that is marked as it should be is not written again.
+func TestToMark(t *testing.T) {
+	good := map[string]string{v1.AnnotationGood: Now.UTC().Format(time.RFC3339)}
+	failed := map[string]string{v1.AnnotationFailed: "true"}
+	both := map[string]string{v1.AnnotationGood: good[v1.AnnotationGood], v1.AnnotationFailed: "true"}
+	other := map[string]string{v1.AnnotationChangeCause: "CVE", v1.AnnotationFailed: "true"}
+	tests := map[string]struct {
+		// a and b are the annotations of the two stored revisions, b is the present template's.
+		a, b      map[string]string
+		current   string // an image
+		hasFailed bool
+		unstored  bool
+		// wantA and wantB are the annotations that are written, nil for none.
+		wantA, wantB map[string]string
+	}{
+		"under way":                               {a: good, current: "a"},
+		"the good one is marked":                  {current: "a", wantA: good},
+		"the present one has failed":              {a: good, current: "a", hasFailed: true, wantB: failed},
+		"it is marked already":                    {a: good, b: failed, current: "a", hasFailed: true},
+		"it has recovered":                        {a: good, b: failed, current: "a", wantB: map[string]string{}},
+		"it has become good":                      {a: good, b: failed, current: "b", wantB: good},
+		"the good one is never failed":            {b: both, current: "b", hasFailed: true, wantB: good},
+		"an old one that has failed stays so":     {a: both, current: "a"},
+		"other annotations stay":                  {a: good, b: other, current: "a", wantB: map[string]string{v1.AnnotationChangeCause: "CVE"}},
+		"what is not stored yet cannot be marked": {a: good, current: "a", hasFailed: true, unstored: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			stored := Versions("a", "b")
+			stored[0].Annotations, stored[1].Annotations = test.a, test.b
+			m := Manager(3, Image("b"))
+			m.Status.CurrentRevision = Versions(test.current)[0].Name
+			want := map[string]map[string]string{}
+			for i, annotations := range []map[string]string{test.wantA, test.wantB} {
+				if annotations != nil {
+					want[stored[i].Name] = annotations
+				}
+			}
+			if test.unstored {
+				stored = stored[:1]
+			}
+			got := map[string]map[string]string{}
+			for _, marked := range history.Find(history.Sources{Manager: m, Stored: stored}).ToMark(test.hasFailed, Now) {
+				got[marked.Name] = marked.Annotations
+			}
+			if !maps.EqualFunc(got, want, maps.Equal) {
+				t.Errorf("marks %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+// A revision that pods still have, and that was never stored or was deleted, is stored again. It keeps its number and marks.
+func TestRevisionsInUseAreStored(t *testing.T) {
+	before := history.Find(history.Sources{Manager: Manager(1, Image("a"))})
+	_, unstored := before.ToStore(false)
+	withStored := Versions("a", "b")
+	withStored[0].Annotations = map[string]string{v1.AnnotationFailed: "true"}
+	_, deleted := history.Find(history.Sources{Manager: Manager(1, Image("a")), Stored: withStored}).ToStore(false)
+	ofA := []*corev1.Pod{Pod(0, OfImage("a"))}
+	tests := map[string]struct {
+		remembered []*history.Revision
+		pods       []*corev1.Pod
+		stored     []*appsv1.ControllerRevision
+		// number and failed are about the revision of image a. The number is 0 if it is not stored.
+		number int64
+		failed bool
+	}{
+		"never stored":               {remembered: unstored, pods: ofA, number: 1},
+		"never stored, after others": {remembered: unstored, pods: ofA, stored: Versions("x", "b", "c")[1:], number: 4},
+		"no pod has it":              {remembered: unstored},
+		"another client deleted it":  {remembered: deleted, pods: ofA, stored: Versions("a", "b")[1:], number: 1, failed: true},
+		"deleted, and no pod has it": {remembered: deleted, stored: Versions("a", "b")[1:]},
+		"it is still stored":         {remembered: deleted, pods: ofA, stored: Versions("a", "b")},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := history.Find(history.Sources{Manager: Manager(1, Image("b")), Stored: test.stored, Remembered: test.remembered, Pods: test.pods})
+			stores, remember := found.ToStore(false)
+			var number int64
+			for _, store := range stores {
+				template, err := templateIn(store.Revision)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if template.Spec.Containers[0].Image == "a" {
+					number = store.Revision.Revision
+					if failed := store.Revision.Annotations[v1.AnnotationFailed] != ""; failed != test.failed || store.Exists {
+						t.Errorf("stores %+v", store.Revision)
+					}
+				}
+			}
+			if number != test.number {
+				t.Errorf("stored as number %d, want %d", number, test.number)
+			}
+			if isRemembered := len(remember) > 1; isRemembered != (test.number > 0) {
+				t.Errorf("%d revisions are remembered", len(remember))
+			}
+		})
 	}
 }
