@@ -34,11 +34,11 @@ var layers = []string{
 	"pkg/plan/rollout",
 	"pkg/plan/status",
 	"pkg/plan",
+	"pkg/plan/plantest",
 	"pkg/world/dice",
 	"pkg/world/nodes",
 	"pkg/world/users",
 	"pkg/world",
-	"pkg/plan/plantest",
 
 	"pkg/controller/metrics",
 	"pkg/controller/access",

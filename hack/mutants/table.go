@@ -25,14 +25,14 @@ var table = []entry{
 		after:  "bake := 0 * r.jitter()",
 	},
 	{
-		name: "proven-by-one", about: "one available pod proves a revision", by: byWorld, file: "pkg/plan/rollout/proven.go",
-		before: "return max(1, r.Manager.DesiredReplicas()-unavailable)",
-		after:  "return min(1, r.Manager.DesiredReplicas()+unavailable)",
+		name: "proven-by-one", about: "one available pod proves a revision", by: byWorld, file: "pkg/plan/rollout/limits.go",
+		before: "b.MinAvailable, max(1, b.MinAvailable), b.MinAvailable",
+		after:  "b.MinAvailable, min(1, b.MinAvailable+1), b.MinAvailable",
 	},
 	{
-		name: "proven-by-all", about: "a revision needs all its pods to become good", by: byUnit, file: "pkg/plan/rollout/proven.go",
-		before: "return max(1, r.Manager.DesiredReplicas()-unavailable)",
-		after:  "return max(1, r.Manager.DesiredReplicas()-0*unavailable)",
+		name: "proven-by-all", about: "a revision needs all its pods to become good", by: byUnit, file: "pkg/plan/rollout/limits.go",
+		before: "b.MinAvailable, max(1, b.MinAvailable), b.MinAvailable",
+		after:  "b.MinAvailable, max(1, b.Desired), b.MinAvailable",
 	},
 	{
 		name: "good-while-failing", about: "failing pods do not keep a revision from becoming good", by: byUnit, file: "pkg/plan/rollout/proven.go",
@@ -41,7 +41,7 @@ var table = []entry{
 	},
 	{
 		name: "canary-is-good", about: "a canary that a partition holds becomes good", by: byUnit, file: "pkg/plan/rollout/proven.go",
-		before: "r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft",
+		before: "r.DesiredUpdated() == r.Desired && !isLeft",
 		after:  "!isLeft",
 	},
 	{
@@ -51,8 +51,8 @@ var table = []entry{
 	},
 	{
 		name: "bake-never-restarts", about: "the bake time goes on while pods are unavailable", by: byWorld, file: "pkg/plan/rollout/proven.go",
-		before: "r.countAvailable(r.UpdatedPods) < r.enough(), r.Manager.DesiredReplicas() == 0:",
-		after:  "r.countAvailable(r.UpdatedPods) < r.enough() && !r.hasRolloutRecord(), r.Manager.DesiredReplicas() == 0:",
+		before: "r.countAvailable(r.UpdatedPods) < r.MinAvailableToProve, r.Desired == 0:",
+		after:  "r.countAvailable(r.UpdatedPods) < r.MinAvailableToProve && !r.hasRolloutRecord(), r.Desired == 0:",
 	},
 	{
 		name: "first-release-forgotten", about: "a first release that was superseded is not returned to", by: byUnit, file: "pkg/plan/rollout/proven.go",
@@ -192,24 +192,24 @@ var table = []entry{
 	},
 	{
 		name: "surge-exceeded", about: "one pod more than maxSurge", by: byWorld, file: "pkg/plan/rollout/budget.go",
-		before: `	return m.Manager.MaxSurge()
+		before: `	return m.MaxSurge
 }
 
 // keepsSurge`,
-		after: `	return m.Manager.MaxSurge() + 1
+		after: `	return m.MaxSurge + 1
 }
 
 // keepsSurge`,
 	},
 	{
 		name: "unavailable-exceeded", about: "one pod more than maxUnavailable is taken down", by: byWorld, file: "pkg/plan/rollout/budget.go",
-		before: "return len(m.available)-len(m.mayRestart) > m.minAvailable",
-		after:  "return len(m.available)-len(m.mayRestart) >= m.minAvailable",
+		before: "return len(m.available)-len(m.mayRestart) > m.MinAvailable",
+		after:  "return len(m.available)-len(m.mayRestart) >= m.MinAvailable",
 	},
 	{
-		name: "unavailable-ignored", about: "maxUnavailable is ignored", by: byWorld, file: "pkg/plan/rollout/budget.go",
-		before: "m.minAvailable = m.desired - r.Manager.MaxUnavailable()",
-		after:  "m.minAvailable = 0 * r.Manager.MaxUnavailable()",
+		name: "unavailable-ignored", about: "maxUnavailable is ignored", by: byWorld, file: "pkg/plan/rollout/limits.go",
+		before: "b.MinAvailable = b.Desired - b.MaxUnavailable",
+		after:  "b.MinAvailable = 0 * b.MaxUnavailable",
 	},
 	{
 		name: "quota-ignored", about: "a bad revision replaces missing pods without bound", by: byWorld, file: "pkg/plan/rollout/budget.go",
@@ -217,7 +217,7 @@ var table = []entry{
 }
 
 // protectsOld`,
-		after: `	return max(m.desired, quota)
+		after: `	return max(m.Desired, quota)
 }
 
 // protectsOld`,
@@ -245,7 +245,7 @@ var table = []entry{
 	},
 	{
 		name: "marked-at-once", about: "pods that are marked for deletion go whatever is available", by: byWorld, file: "pkg/plan/rollout/actions.go",
-		before: " && (!m.available[pod] || len(m.available) > m.minAvailableForMarked())",
+		before: " && (!m.available[pod] || len(m.available) > m.MinAvailableForMarked)",
 		after:  "",
 	},
 	{

@@ -1,7 +1,6 @@
 package plan_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -10,21 +9,9 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan"
-	"github.com/mycompany/podmanager/pkg/plan/health"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
-	"github.com/mycompany/podmanager/pkg/plan/status"
 )
-
-func TestBackOffGrows(t *testing.T) {
-	for failures, want := range map[int]time.Duration{
-		0: 0, 1: 0, 2: 10 * time.Second, 3: 20 * time.Second, 4: 40 * time.Second, 7: 320 * time.Second, 8: 10 * time.Minute, 1000: 10 * time.Minute,
-	} {
-		if got := health.BackOff(failures); got != want {
-			t.Errorf("after %d failures wait %v, want %v", failures, got, want)
-		}
-	}
-}
 
 func TestFailedPods(t *testing.T) {
 	older := Labelled(v1.LabelRevision, "older")
@@ -134,26 +121,6 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 		}
 	}
 	return others
-}
-
-func TestBackOffIsReported(t *testing.T) {
-	plan := Make(Observe(Manager(1), FailedPod(0, time.Second, 2)))
-	report := Reported(Manager(1), FailedPod(0, time.Second, 2))
-	report.Plan.Waiting = plan.Waiting
-	status, _ := status.Compute(report)
-	for _, condition := range status.Conditions {
-		if condition.Type != v1.ConditionReady {
-			continue
-		}
-		want := "0 of 1 pod exist; web-0 has failed: container app: Error, exit code 1 (3 in a row), next try at 2026-01-02T03:04:24Z"
-		if condition.Reason != v1.ReasonBackOff || condition.Message != want {
-			t.Errorf("Ready says %s: %s\nwant %s", condition.Reason, condition.Message, want)
-		}
-	}
-	evicted := FailedPod(0, time.Second, 2, func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" })
-	if got := (health.Retry{Pod: evicted, Failures: 3}).String(); !strings.Contains(got, "web-0 has failed: Evicted: low on memory (3 in a row)") {
-		t.Errorf("said %q", got)
-	}
 }
 
 // An autoscaler that scales from zero gets all pods at once, whatever was before: a backoff, a bake, or a rollout that was under way.

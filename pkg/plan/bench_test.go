@@ -43,10 +43,11 @@ func BenchmarkMake(b *testing.B) {
 func BenchmarkStatus(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {
-			report := ReportOf(steady(pods))
+			observed := steady(pods)
+			decided := Make(observed)
 			b.ReportAllocs()
 			for b.Loop() {
-				status.Compute(report)
+				status.Compute(decided.Report(observed.Manager, observed.Pods, true, observed.Now))
 			}
 		})
 	}

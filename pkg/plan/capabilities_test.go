@@ -62,8 +62,7 @@ func TestPatchesOnly(t *testing.T) {
 			if got := ActionsOf(decided); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
-			report := ReportOf(test.observed)
-			report.Plan, report.Changed = decided.ForStatus(), true
+			report := decided.Report(test.observed.Manager, test.observed.Pods, true, Now)
 			if got, _ := status.Compute(report); !strings.Contains(MessageIn(&got, v1.ConditionReady), test.ready) {
 				t.Errorf("the status says %q", MessageIn(&got, v1.ConditionReady))
 			}

@@ -1,8 +1,9 @@
 // Package plan decides what one sync does. Each package below it decides one subject.
 //
-// Start with plan.go: Make turns an Observed into a Plan. final.go plans for a PodManager that is being deleted. backoff.go removes requests in
-// backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete. leaving.go takes leaving pods out of the count.
-// indices.go decides which indices and names are free, pod.go builds a new pod, and spread.go decides over what it is spread.
+// Start with plan.go: Make turns an Observed into a Plan. report.go hands the decisions on to the status. final.go plans for a PodManager that is
+// being deleted. backoff.go removes requests in backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete.
+// leaving.go takes leaving pods out of the count. indices.go decides which indices and names are free, pod.go builds a new pod, and spread.go
+// decides over what it is spread.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions

@@ -127,36 +127,30 @@ func (s *shape) pods(record, text string) []*corev1.Pod {
 // checkPlan checks that the plan stays within the limits of the spec.
 func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
-	m := o.Manager
+	budget := rollout.BudgetOf(o.Manager)
 	active, _, terminating := podstate.Split(o.Pods)
-	isDeleted := func(pod *corev1.Pod) bool {
-		return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == pod })
-	}
 	remaining, available, stays := 0, 0, 0
 	for _, pod := range active {
+		isDeleted := slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == pod })
 		isUpdated := slices.ContainsFunc(decided.Update, func(u inplace.Update) bool { return u.Pod == pod && u.Step != inplace.StepOpen })
-		if isDeleted(pod) && isUpdated {
+		isAvailable := health.IsAvailable(pod, o.Manager.MinReady(), o.Now)
+		if isDeleted && isUpdated {
 			t.Errorf("%s is deleted and updated", pod.Name)
 		}
-		if !isDeleted(pod) {
-			remaining++
-		}
-		if health.IsAvailable(pod, m.MinReady(), o.Now) {
-			available++
-			if !isDeleted(pod) && !isUpdated {
-				stays++
-			}
-		}
+		remaining, available, stays = remaining+one(!isDeleted), available+one(isAvailable), stays+one(isAvailable && !isDeleted && !isUpdated)
 	}
-	if most := m.DesiredReplicas() + m.MaxSurge(); len(decided.Create) > 0 && remaining+len(decided.Create) > most {
+	if least := min(available, budget.MinAvailable); stays < least {
+		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, ActionsOf(decided))
+	}
+	if len(decided.Create) == 0 {
+		return
+	}
+	most := budget.Desired + budget.MaxSurge
+	if remaining+len(decided.Create) > most {
 		t.Errorf("%d pods beside %d, at most %d: %s", len(decided.Create), remaining, most, ActionsOf(decided))
 	}
-	if m.Spec.PodReplacementPolicy == v1.TerminationComplete && len(decided.Create) > 0 &&
-		remaining+len(terminating)+len(decided.Create) > m.DesiredReplicas()+m.MaxSurge() {
+	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && remaining+len(terminating)+len(decided.Create) > most {
 		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, len(terminating), ActionsOf(decided))
-	}
-	if least := min(available, m.DesiredReplicas()-m.MaxUnavailable()); stays < least {
-		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, ActionsOf(decided))
 	}
 	for _, c := range decided.Create {
 		if c.Revision == nil || c.Revision.Template() == nil || c.Index < 0 || c.FailuresBefore < 0 {
@@ -165,14 +159,21 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 	}
 }
 
+// one returns 1 if the condition holds, else 0.
+func one(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}
+
 // checkStatus checks that the counts match the pods, that no conditions contradict each other, and that the status does not change once it is
 // written.
 func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Helper()
-	report := status.Report{Manager: o.Manager, Plan: decided.ForStatus(), Pods: o.Pods, Now: o.Now}
-	first, again := status.Compute(report)
+	first, again := status.Compute(decided.Report(o.Manager, o.Pods, false, o.Now))
 	active, _, _ := podstate.Split(o.Pods)
-	if int(first.Replicas) != len(active) || first.AvailableReplicas > first.ReadyReplicas || first.ReadyReplicas > first.Replicas || first.UpdatedReplicas > first.Replicas {
+	if int(first.Replicas) != len(active) || first.AvailableReplicas > first.ReadyReplicas || max(first.ReadyReplicas, first.UpdatedReplicas) > first.Replicas {
 		t.Errorf("of %d active pods the status is %+v", len(active), first)
 	}
 	if ReasonIn(&first, v1.ConditionStalled) != "" && isTrue(&first, v1.ConditionReady) {
@@ -181,7 +182,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	if !again.Never() && again.At.Before(o.Now) {
 		t.Errorf("to look again at %v, which is over", again.At)
 	}
-	if first.Rollout != nil && (first.Rollout.SpentSeconds < 0 || isOverdue(o, first.Rollout) || first.Rollout.MostAvailable > int32(o.Manager.DesiredReplicas())) {
+	if first.Rollout != nil && !isValid(o, first.Rollout) {
 		t.Errorf("the record of the rollout is %+v", first.Rollout)
 	}
 	if _, err := json.Marshal(first); err != nil {
@@ -194,7 +195,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 		next := o
 		next.Manager = m
 		before := settled
-		settled, _ = status.Compute(status.Report{Manager: m, Plan: plan.Make(next).ForStatus(), Pods: o.Pods, Now: o.Now})
+		settled, _ = status.Compute(Planned(next))
 		if !status.Differs(&before, &settled) {
 			return
 		}
@@ -202,9 +203,10 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Errorf("the status does not come to rest: %s", asJSON(settled))
 }
 
-// isOverdue reports whether the clock of a rollout has run for longer than it may.
-func isOverdue(o plan.Observed, record *v1.RolloutStatus) bool {
-	return record.Since != nil && o.Now.Sub(record.Since.Time) > o.Manager.ProgressDeadline()
+// isValid reports whether the record of a rollout counts neither more time nor more pods than there can be.
+func isValid(o plan.Observed, record *v1.RolloutStatus) bool {
+	isOverdue := record.Since != nil && o.Now.Sub(record.Since.Time) > o.Manager.ProgressDeadline()
+	return record.SpentSeconds >= 0 && !isOverdue && record.MostAvailable <= int32(o.Manager.DesiredReplicas())
 }
 
 func isTrue(s *v1.PodManagerStatus, kind string) bool {

@@ -134,9 +134,7 @@ func TestLeaving(t *testing.T) {
 // What a status says about pods that leave: they do not count, and Ready names them. A late replacement for an old pod is reported once.
 func TestLeavingInStatus(t *testing.T) {
 	tell := func(o Observed) (v1.PodManagerStatus, string) {
-		report := ReportOf(o)
-		report.Plan = Make(o).ForStatus()
-		told, _ := status.Compute(report)
+		told, _ := status.Compute(Planned(o))
 		return told, MessageIn(&told, v1.ConditionReady)
 	}
 	told, message := tell(With(Observe(Manager(1, replaceDrained), Pod(0), Pod(1)), cordoned("node-0")))

@@ -102,8 +102,10 @@ type Plan struct {
 	// Again is when to sync again if no event arrives.
 	Again requeue.Requeue
 
-	// Assessed is the rollout state that the plan is based on. The status reuses it if no pod has changed since. Capabilities is copied from Observed.
+	// Assessed is the rollout that the plan is based on, and Rollout what follows from it for the status: which revision has failed, and which one is
+	// good. Both are nil if the PodManager is being deleted. Capabilities is copied from Observed.
 	Assessed     *rollout.State
+	Rollout      *rollout.Conclusion
 	Capabilities inplace.Capabilities
 }
 
@@ -150,14 +152,6 @@ func (p Plan) ActsOnPods() bool {
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
-// ForStatus returns what the status reports about the plan.
-func (p Plan) ForStatus() status.Decided {
-	return status.Decided{
-		Revisions: p.Revisions, Assessed: p.Assessed, Capabilities: p.Capabilities, ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign,
-		Leaving: p.Leaving, Alone: p.Alone, NodesForbidden: p.NodesForbidden,
-	}
-}
-
 // manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
 const manyCreates = 100
 
@@ -186,6 +180,7 @@ func Make(o Observed) Plan {
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
 	r := plan.assess(o, active, finished, terminating)
+	plan.Rollout = r.Conclude()
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
@@ -206,7 +201,7 @@ func Make(o Observed) Plan {
 	for _, pod := range health.BeyondHistory(finished, unreplaced, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
 	}
-	plan.annotate(o.Manager, active)
+	plan.annotate(r.Budget, active)
 	plan.removeLeftovers(o)
 	plan.bound(o.Now)
 	plan.holdBack(o)
@@ -214,7 +209,7 @@ func Make(o Observed) Plan {
 }
 
 // annotate plans to annotate pods that were created before the controller did so. It takes as many at a time as a rollout changes.
-func (p *Plan) annotate(manager *v1.PodManager, active []*corev1.Pod) {
+func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	changes := map[*corev1.Pod]bool{}
 	for _, pod := range p.Adopt {
 		changes[pod] = true // the adoption annotates it
@@ -231,7 +226,7 @@ func (p *Plan) annotate(manager *v1.PodManager, active []*corev1.Pod) {
 		}
 	}
 	slices.SortFunc(p.Annotate, func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) })
-	p.Annotate = p.Annotate[:min(len(p.Annotate), max(1, manager.MaxSurge()+manager.MaxUnavailable()))]
+	p.Annotate = p.Annotate[:min(len(p.Annotate), max(1, budget.MaxSurge+budget.MaxUnavailable))]
 }
 
 // bound limits a plan to what one sync may do.

@@ -219,15 +219,15 @@ func TestMake(t *testing.T) {
 			want:     want{removeFinalizer: true},
 		},
 		"orphaning opens closed readiness gates first": {
-			observed: Observe(Manager(3, Deleting, draining(30), finalizing, orphaning), Pod(0), Pod(1, closed)),
+			observed: Observe(Manager(3, Deleting, draining(30), finalizing, orphaning), Pod(0), Pod(1, Closed)),
 			want:     want{update: []string{"web-1"}},
 		},
 		"orphaning opens closed readiness gates of pods that are orphans already": {
-			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
+			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing, orphaning)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, Closed)} }),
 			want:     want{update: []string{"web-1"}},
 		},
 		"closed readiness gates of orphans are opened, too, if the garbage collector is done": {
-			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, closed)} }),
+			observed: With(Observe(Manager(3, Deleting, draining(30), finalizing)), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned, Closed)} }),
 			want:     want{update: []string{"web-1"}},
 		},
 		"a deleted PodManager adopts nothing": {

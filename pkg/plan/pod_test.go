@@ -53,24 +53,3 @@ func TestNewPodFromTemplate(t *testing.T) {
 		t.Error("the pod shares memory with the template")
 	}
 }
-
-func TestRevision(t *testing.T) {
-	of := func(change func(*v1.PodManager)) string { return RevisionFor(Manager(3, change)).Hash }
-	base := of(func(*v1.PodManager) {})
-	if got := of(func(m *v1.PodManager) { m.Spec.Replicas = nil; m.Spec.MinReadySeconds = 5 }); got != base {
-		t.Error("the revision changes with something that is not in the template")
-	}
-	if got := of(func(m *v1.PodManager) { m.Spec.Image = "nginx:2" }); got == base {
-		t.Error("the revision does not change with the image")
-	}
-}
-
-func TestIndexOf(t *testing.T) {
-	for name, want := range map[string]int{
-		"web-0": 0, "web-12": 12, "web-": -1, "web": -1, "web-x": -1, "web-01": -1, "web--1": -1, "web-+1": -1, "shop-1": -1, "web-1-1": -1,
-	} {
-		if got := podstate.IndexOf("web", name); got != want {
-			t.Errorf("indexOf(%q) = %d, want %d", name, got, want)
-		}
-	}
-}

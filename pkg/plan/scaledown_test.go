@@ -11,8 +11,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-func complete(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
-
 func TestScaleDown(t *testing.T) {
 	five := []*corev1.Pod{Pod(0), Pod(1), Pod(2), Pod(3), Pod(4)}
 	tests := map[string]struct {
@@ -92,14 +90,14 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(1), Pod(0, Annotated(v1.AnnotationDelete, "false"))),
 		},
 		"TerminationComplete: a terminating pod is not replaced": {
-			observed: Observe(Manager(3, complete), Pod(0), Pod(1, Terminating), Pod(2)),
+			observed: Observe(Manager(3, TerminationComplete), Pod(0), Pod(1, Terminating), Pod(2)),
 		},
 		"TerminationComplete: a marked pod is not replaced before it is gone": {
-			observed: Observe(Manager(4, complete), Pod(0), Pod(1, Marked), Pod(2), Pod(3)),
+			observed: Observe(Manager(4, TerminationComplete), Pod(0), Pod(1, Marked), Pod(2), Pod(3)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked},
 		},
 		"TerminationComplete: other missing pods are created": {
-			observed: Observe(Manager(5, complete), Pod(0), Pod(1, Terminating), Pod(2)),
+			observed: Observe(Manager(5, TerminationComplete), Pod(0), Pod(1, Terminating), Pod(2)),
 			want:     want{create: []int{3, 4}},
 		},
 	}

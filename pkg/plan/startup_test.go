@@ -69,12 +69,12 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 			message: "3 pods exist, 2 wanted",
 		},
 		"the gate stays closed": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, restartedWithProbe(5, 2*time.Second))),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Closed, restartedWithProbe(5, 2*time.Second))),
 			ready:    1, again: 18 * time.Second,
 			message: "1 of 2 pods updated, 1 available; web-1: out of its Services for an update in place",
 		},
 		"the gate is opened": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, restartedWithProbe(5, 20*time.Second))),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Closed, restartedWithProbe(5, 20*time.Second))),
 			moves:    "Open 1", ready: 1,
 			message: "1 of 2 pods updated, 1 available; web-1: out of its Services for an update in place",
 		},

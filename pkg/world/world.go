@@ -183,9 +183,9 @@ func (w *World) Sync() (busy bool) {
 
 // Report writes the status after a plan and its failure, unless the API server fails. It returns the status, and whether it has changed.
 func (w *World) Report(decided plan.Plan, failure *requeue.Failure) (told v1.PodManagerStatus, changed bool) {
-	told, again := status.Compute(status.Report{
-		Manager: w.Manager, Plan: decided.ForStatus(), Pods: w.Observe().Pods, Changed: !decided.Empty(), Failure: failure, Now: w.Now,
-	})
+	report := decided.Report(w.Manager, w.Observe().Pods, !decided.Empty(), w.Now)
+	report.Failure = failure
+	told, again := status.Compute(report)
 	w.Again = decided.Again.Sooner(again)
 	for i := range told.Conditions { // the API server stores whole seconds
 		told.Conditions[i].LastTransitionTime.Time = told.Conditions[i].LastTransitionTime.Truncate(time.Second)

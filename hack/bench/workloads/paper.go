@@ -63,9 +63,9 @@ func (b *Bench) runPaper(context.Context) error {
 		pods = append(pods, plantest.Pod(i, plantest.Runs("nginx", "id-1", 0)))
 	}
 	observed := plantest.Observe(plantest.Manager(paper.PerManager), pods...)
-	report := plantest.ReportOf(observed)
+	decided := plan.Make(observed)
 	c.Plan = secondsEach(long, func() { plan.Make(observed) })
-	c.Status = secondsEach(long, func() { status.Compute(report) })
+	c.Status = secondsEach(long, func() { status.Compute(decided.Report(observed.Manager, observed.Pods, true, observed.Now)) })
 	carried := labels.Set(typicalPod().Labels)
 	for selector, cost := range map[string]*float64{
 		shard.Shard{Index: 7, Count: paper.Shards}.Selector(): &c.Match, shard.UnshardedSelector(paper.Shards): &c.StrayMatch,

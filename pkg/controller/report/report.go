@@ -49,9 +49,9 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	if changed {
 		pods = r.Scopes.Of(key.Namespace).Newer(done.Pods(pods))
 	}
-	wanted, again := status.Compute(status.Report{
-		Manager: done.Manager, Plan: decided.ForStatus(), Pods: pods, Changed: changed || len(decided.Adopt) > 0, Failure: done.Failure, Now: observed.Now,
-	})
+	report := decided.Report(done.Manager, pods, changed, observed.Now)
+	report.Failure = done.Failure
+	wanted, again := status.Compute(report)
 	done.Requeue(again)
 	if !status.Differs(&done.Manager.Status, &wanted) {
 		return false, nil
@@ -84,8 +84,10 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 // ReportEarly writes the first status of a new PodManager before a plan that will take a while. If that fails, it only logs the error: Report
 // writes the status again after the plan.
 func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
-	status, _ := status.Compute(status.Report{Manager: done.Manager, Plan: decided.ForStatus(), Pods: observed.Pods, Changed: true, Failure: decided.Held, Now: observed.Now})
-	if err := r.writeStatus(ctx, key, done, status); err != nil {
+	report := decided.Report(done.Manager, observed.Pods, true, observed.Now)
+	report.Failure = decided.Held
+	first, _ := status.Compute(report)
+	if err := r.writeStatus(ctx, key, done, first); err != nil {
 		klog.FromContext(ctx).V(2).Info("Failed to write the first status", "err", requeue.ErrorText(err))
 	}
 }

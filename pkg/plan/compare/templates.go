@@ -35,9 +35,24 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	if from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt] {
 		return Diff{}, "a restart was asked for"
 	}
-	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
-	// Everything that an update in place can change is made equal in this copy. Any difference that remains rules out an update in place.
 	remaining := to.DeepCopy()
+	diff := takeChanges(from, remaining)
+	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
+		return Diff{}, firstDifference(from, remaining) + " differs"
+	}
+	if why := restartNeeded(from, to, diff); why != "" {
+		return Diff{}, why
+	}
+	if len(diff.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
+		return Diff{}, fmt.Sprintf("the QoS class would change from %s to %s", qosOf(&from.Spec), qosOf(&to.Spec))
+	}
+	return diff, ""
+}
+
+// takeChanges returns everything between two templates that an update in place can change, and makes it equal in remaining. Any difference that is left
+// there rules out an update in place.
+func takeChanges(from, remaining *corev1.PodTemplateSpec) Diff {
+	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
 	remaining.Labels, remaining.Annotations = from.Labels, from.Annotations
 	for i := range min(len(from.Spec.Containers), len(remaining.Spec.Containers)) {
 		before, after := &from.Spec.Containers[i], &remaining.Spec.Containers[i]
@@ -57,16 +72,7 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 		diff.Resources[OfPod] = *after.DeepCopy()
 		remaining.Spec.Resources = before
 	}
-	if !equality.Semantic.DeepEqual(from.Spec, remaining.Spec) || !slices.Equal(from.Finalizers, remaining.Finalizers) {
-		return Diff{}, firstDifference(from, remaining) + " differs"
-	}
-	if why := restartNeeded(from, to, diff); why != "" {
-		return Diff{}, why
-	}
-	if len(diff.Resources) > 0 && qosOf(&from.Spec) != qosOf(&to.Spec) {
-		return Diff{}, fmt.Sprintf("the QoS class would change from %s to %s", qosOf(&from.Spec), qosOf(&to.Spec))
-	}
-	return diff, ""
+	return diff
 }
 
 // checksumPrefix is the prefix of annotations that change in order to restart the pods. Many charts have one for a ConfigMap.

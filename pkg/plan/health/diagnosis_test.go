@@ -159,3 +159,34 @@ func TestDiagnosisIsShort(t *testing.T) {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }
+
+func TestFailureOf(t *testing.T) {
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		want string
+	}{
+		"none":                          {},
+		"crash loop, down":              {pods: []*corev1.Pod{Pod(0, Crashing)}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 3"},
+		"crash loop, up":                {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
+		"crashed once":                  {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
+		"image":                         {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
+		"evicted":                       {pods: []*corev1.Pod{Pod(0, Stopped("Evicted", "low on memory"))}, want: "web-0: has failed: Evicted: low on memory"},
+		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
+		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
+		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := DescribeFailure(test.pods).String(); got != test.want {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
+	a, b := Pod(0, After(1)), Pod(1, After(1))
+	if one, other := DescribeFailure([]*corev1.Pod{a, b}), DescribeFailure([]*corev1.Pod{b, a}); one != other {
+		t.Errorf("%q, or %q", one, other)
+	}
+}

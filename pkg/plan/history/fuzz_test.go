@@ -40,34 +40,45 @@ func FuzzRevisions(f *testing.F) {
 			sources.Stored, sources.Orphans = nil, sources.Stored
 		}
 		found := history.Find(sources)
-		if found.Update == nil || !equality.Semantic.DeepEqual(found.Update.Template(), history.Template(&m.Spec)) {
-			t.Fatalf("the present template is %v", found.Update)
-		}
-		if found.Current != nil && found.Current.Template() == nil {
-			t.Error("there is nothing to return to in the current revision")
-		}
-		isStored := found.Update.IsStored()
-		if problems := validation.IsValidLabelValue(found.Update.Hash); !isStored && len(problems) > 0 {
-			t.Errorf("the hash %q is no label: %v", found.Update.Hash, problems)
-		}
-		stores, _ := found.ToStore(true)
-		for _, store := range stores {
-			if store.Revision.Revision < foreign.Revision || !json.Valid(store.Revision.Data.Raw) && !store.Exists {
-				t.Errorf("stored as number %d beside %d: %s", store.Revision.Revision, foreign.Revision, store.Revision.Data.Raw)
-			}
-			if !store.Exists && store.Revision.Name == foreign.Name && store.Revision.Labels[v1.LabelRevision] == hash {
-				t.Errorf("%s is created, which exists", foreign.Name)
-			}
-		}
-		if !isStored && len(stores) == 0 {
-			t.Error("the present template is not stored")
-		}
+		checkFound(t, found, history.Template(&m.Spec))
+		checkStores(t, found, foreign)
 		dropped := found.BeyondLimit()
 		if found.Current != nil && slices.Contains(dropped, foreign) && found.Current.Name == foreign.Name {
 			t.Error("the current revision is dropped")
 		}
 		found.ToMark(true, time.Now())
 	})
+}
+
+// checkFound checks the revisions that were found for a template.
+func checkFound(t *testing.T, found history.Revisions, template *corev1.PodTemplateSpec) {
+	t.Helper()
+	if found.Update == nil || !equality.Semantic.DeepEqual(found.Update.Template(), template) {
+		t.Fatalf("the present template is %v", found.Update)
+	}
+	if found.Current != nil && found.Current.Template() == nil {
+		t.Error("there is nothing to return to in the current revision")
+	}
+	if problems := validation.IsValidLabelValue(found.Update.Hash); !found.Update.IsStored() && len(problems) > 0 {
+		t.Errorf("the hash %q is no label: %v", found.Update.Hash, problems)
+	}
+}
+
+// checkStores checks that the present template is stored, as the newest revision and under a name of its own.
+func checkStores(t *testing.T, found history.Revisions, foreign *appsv1.ControllerRevision) {
+	t.Helper()
+	stores, _ := found.ToStore(true)
+	for _, store := range stores {
+		if store.Revision.Revision < foreign.Revision || !json.Valid(store.Revision.Data.Raw) && !store.Exists {
+			t.Errorf("stored as number %d beside %d: %s", store.Revision.Revision, foreign.Revision, store.Revision.Data.Raw)
+		}
+		if !store.Exists && store.Revision.Name == foreign.Name && store.Revision.Labels[v1.LabelRevision] == foreign.Labels[v1.LabelRevision] {
+			t.Errorf("%s is created, which exists", foreign.Name)
+		}
+	}
+	if !found.Update.IsStored() && len(stores) == 0 {
+		t.Error("the present template is not stored")
+	}
 }
 
 // Decoding and encoding a template again yields the same bytes. Otherwise the API server would refuse to orphan a revision, and the same template

@@ -34,43 +34,56 @@ func (s Store) Done(stored *appsv1.ControllerRevision) { s.origin.Stored(stored)
 // that there are two revisions to distinguish; or when pods may be updated in place, which needs the template that they were created from. Until
 // then it is not stored, so that the pods of a new PodManager do not wait for one more write.
 func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revision) {
-	s, newest := r.sources, int64(0)
-	for _, stored := range s.all() {
+	newest := int64(0)
+	for _, stored := range r.sources.all() {
 		newest = max(newest, stored.Revision)
 	}
-	update := r.Update
-	for _, remembered := range s.Remembered {
+	for _, revision := range r.unstoredInUse() {
+		stored := revision.ControllerRevision(r.sources.Manager, after(newest))
+		if lost := revision.lost; lost != nil { // store it unchanged
+			stored.Revision, stored.Annotations = lost.Revision, lost.Annotations
+		}
+		newest = max(newest, stored.Revision)
+		stores = append(stores, Store{Revision: stored, origin: revision})
+		remember = append(remember, revision)
+	}
+	if current := r.Current; current != nil && current != r.Update && !slices.Contains(remember, current) {
+		remember = append(remember, current) // another client may delete the ControllerRevision
+	}
+	switch {
+	case r.Update.stored != nil:
+		stores = append(stores, renew(r.sources.Manager, r.Update, newest)...)
+	case newest > 0 || isAvailable || r.isFirstNeeded():
+		revision := r.Update.ControllerRevision(r.sources.Manager, after(newest))
+		if cause := r.sources.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
+			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
+		}
+		stores = append(stores, Store{Revision: revision, origin: r.Update})
+	}
+	return stores, append(remember, r.Update)
+}
+
+// unstoredInUse returns the remembered revisions other than the present template's that are not stored although a pod has them or a rollback may return
+// to them.
+func (r Revisions) unstoredInUse() (found []*Revision) {
+	for _, remembered := range r.sources.Remembered {
 		revision := r.byHash[remembered.Hash]
-		if revision == nil || revision.stored != nil || revision == update {
+		if revision == nil || revision.stored != nil || revision == r.Update {
 			continue
 		}
 		hasRevision := func(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == revision.Hash }
-		if revision == r.Current || slices.ContainsFunc(s.Pods, hasRevision) {
-			stored := revision.ControllerRevision(s.Manager, after(newest))
-			if lost := revision.lost; lost != nil { // store it unchanged
-				stored.Revision, stored.Annotations = lost.Revision, lost.Annotations
-			}
-			newest = max(newest, stored.Revision)
-			stores = append(stores, Store{Revision: stored, origin: revision})
-			remember = append(remember, revision)
+		if revision == r.Current || slices.ContainsFunc(r.sources.Pods, hasRevision) {
+			found = append(found, revision)
 		}
 	}
-	if current := r.Current; current != nil && current != update && !slices.Contains(remember, current) {
-		remember = append(remember, current) // another client may delete the ControllerRevision
-	}
-	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != update.Hash }
-	switch {
-	case update.stored != nil:
-		stores = append(stores, renew(s.Manager, update, newest)...)
-	case newest > 0 || s.Manager.Status.CurrentRevision != "" || isAvailable || s.Manager.PodUpdatePolicy() != v1.RecreatePods ||
-		slices.ContainsFunc(s.Pods, hasOtherRevision) || slices.ContainsFunc(s.OrphanPods, hasOtherRevision):
-		revision := update.ControllerRevision(s.Manager, after(newest))
-		if cause := s.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
-			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
-		}
-		stores = append(stores, Store{Revision: revision, origin: update})
-	}
-	return stores, append(remember, update)
+	return found
+}
+
+// isFirstNeeded reports whether the first revision is to be stored before its pods are available: there was another one, or pods may be updated in place.
+func (r Revisions) isFirstNeeded() bool {
+	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != r.Update.Hash }
+	return r.sources.Manager.Status.CurrentRevision != "" || r.sources.Manager.PodUpdatePolicy() != v1.RecreatePods ||
+		slices.ContainsFunc(r.sources.Pods, hasOtherRevision) || slices.ContainsFunc(r.sources.OrphanPods, hasOtherRevision)
 }
 
 // after returns the number for a revision that follows the newest. The highest number has no successor, because the API server accepts no negative

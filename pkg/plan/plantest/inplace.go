@@ -5,7 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 )
 
@@ -88,4 +90,13 @@ func RevisionWith(hash string, template *corev1.PodTemplateSpec) *history.Revisi
 	revision := history.Find(history.Sources{Manager: m}).Update
 	revision.Hash = hash
 	return revision
+}
+
+// Closed gives a pod our readiness gate, which has been closed for a minute.
+func Closed(p *corev1.Pod) { NotReady(p); Gated(corev1.ConditionFalse, time.Minute)(p) }
+
+// RefusedChange records that the API server has refused an update of the pod in place.
+func RefusedChange(p *corev1.Pod) {
+	note := `{"revision":"` + RevisionFor(Next(0)).Hash + `","refused":"no such thing"}`
+	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
-	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // Now is the time of every test.
@@ -141,12 +140,6 @@ func RevisionFor(m *v1.PodManager) *history.Revision {
 	revision := history.Find(history.Sources{Manager: m}).Update
 	revision.Stored(Stored(m, 1))
 	return revision
-}
-
-// Reported returns a report about pods that are not in a rollout.
-func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
-	o := Observe(m, pods...)
-	return status.Report{Manager: m, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: pods, Now: o.Now}
 }
 
 // Held puts creates of the spec's template into backoff until this time.
@@ -280,4 +273,56 @@ func FailedNow(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name
 // Because sets the change cause.
 func Because(cause string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Annotations = map[string]string{v1.AnnotationChangeCause: cause} }
+}
+
+// TerminationComplete delays the replacement of a pod until the pod is gone.
+func TerminationComplete(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
+
+// Whole replaces spec.image by the equivalent full template.
+func Whole(m *v1.PodManager) {
+	m.Spec.Template = history.Template(&m.Spec).DeepCopy()
+	m.Spec.Image = ""
+}
+
+// RestartAt sets spec.restartAt, keeping the time zone of the text.
+func RestartAt(text string) func(*v1.PodManager) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return func(m *v1.PodManager) { m.Spec.RestartAt = ptr.To(metav1.NewTime(at)) }
+}
+
+// Versions returns stored revisions with these images, numbered from 1.
+func Versions(images ...string) []*appsv1.ControllerRevision {
+	var list []*appsv1.ControllerRevision
+	for i, name := range images {
+		list = append(list, Stored(Manager(0, Image(name)), int64(i+1)))
+	}
+	return list
+}
+
+// Stopped makes a pod fail with this reason.
+func Stopped(reason, message string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		Phase(corev1.PodFailed)(p)
+		p.Status.Reason, p.Status.Message = reason, message
+	}
+}
+
+// Targeted adds the condition DisruptionTarget to a pod.
+func Targeted(status corev1.ConditionStatus) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+			Type: corev1.DisruptionTarget, Status: status, Reason: corev1.PodReasonPreemptionByScheduler, Message: "made way",
+		})
+	}
+}
+
+// Evicted makes a pod fail because its node is low on memory.
+func Evicted(p *corev1.Pod) {
+	Stopped("Evicted", "low on memory")(p)
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+		Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: corev1.PodReasonTerminationByKubelet,
+	})
 }

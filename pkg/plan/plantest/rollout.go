@@ -78,9 +78,19 @@ func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 	return o
 }
 
-// ReportOf returns a report about the observed pods.
+// ReportOf returns a report about the observed pods, as if there were nothing to do.
 func ReportOf(o plan.Observed) status.Report {
-	return status.Report{Manager: o.Manager, Plan: status.Decided{Revisions: history.Find(o.Sources())}, Pods: o.Pods, Now: o.Now}
+	return plan.Plan{Revisions: history.Find(o.Sources())}.Report(o.Manager, o.Pods, false, o.Now)
+}
+
+// Reported returns a report about pods that are not in a rollout.
+func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
+	return ReportOf(Observe(m, pods...))
+}
+
+// Planned returns a report about a plan that nothing was carried out of.
+func Planned(o plan.Observed) status.Report {
+	return plan.Make(o).Report(o.Manager, o.Pods, false, o.Now)
 }
 
 // Crashed gives a pod a running container app that was restarted this many times, the last time that long ago.
@@ -180,9 +190,7 @@ func (s *story) After(wait time.Duration) v1.PodManagerStatus {
 	s.t.Helper()
 	s.O.Now = s.O.Now.Add(wait)
 	plan := plan.Make(s.O)
-	report := ReportOf(s.O)
-	report.Plan = plan.ForStatus()
-	status, _ := status.Compute(report)
+	status, _ := status.Compute(plan.Report(s.O.Manager, s.O.Pods, false, s.O.Now))
 	s.O.Manager = s.O.Manager.DeepCopy()
 	s.O.Manager.Status = status
 	if ReasonIn(&status, v1.ConditionStalled) != "" && plan.ActsOnPods() {

@@ -47,7 +47,7 @@ func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
 	m.terminateMarked(allowed)
 	m.terminateSurplus(allowed - len(m.deletions))
 	switch {
-	case m.remaining() > m.desired+m.surge:
+	case m.remaining() > m.Desired+m.surge:
 		m.updateInPlaceAboveSurge()
 		return creations{} // deletions come first
 	case m.IsUnstarted():
@@ -93,16 +93,16 @@ func (m *rollingPlan) terminate(count int, choose func(pod *corev1.Pod) (Why, bo
 func (m *rollingPlan) terminateMarked(allowed int) {
 	m.terminate(allowed, func(pod *corev1.Pod) (Why, bool) {
 		why := WhyMarked
-		if m.remaining() > m.desired {
+		if m.remaining() > m.Desired {
 			why = WhySurplus
 		}
-		return why, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.minAvailableForMarked())
+		return why, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.MinAvailableForMarked)
 	})
 }
 
 // surgeForMarked adds surge pods for the pods that are marked for deletion, if no pod may be unavailable.
 func (m *rollingPlan) surgeForMarked(create creations) creations {
-	if m.Manager.MaxUnavailable() > 0 {
+	if m.MaxUnavailable > 0 {
 		return create
 	}
 	marked := creations{}
@@ -115,8 +115,8 @@ func (m *rollingPlan) surgeForMarked(create creations) creations {
 			marked.updated++
 		}
 	}
-	unusedSurge := max(0, m.desired+m.Manager.MaxSurge()-m.remaining()-m.blockingTerminations()-create.old-create.updated)
-	surgePods := max(0, m.remaining()+create.old+create.updated-m.desired) // existing or planned
+	unusedSurge := max(0, m.Desired+m.MaxSurge-m.remaining()-m.blockingTerminations()-create.old-create.updated)
+	surgePods := max(0, m.remaining()+create.old+create.updated-m.Desired) // existing or planned
 	if marked.old+marked.updated <= surgePods {
 		return create
 	}
@@ -129,7 +129,7 @@ func (m *rollingPlan) surgeForMarked(create creations) creations {
 // terminateSurplus deletes the pods above desired + surge. While the rollout is frozen, each side gives up its share of available pods. Unavailable
 // pods are deleted regardless of their side's share.
 func (m *rollingPlan) terminateSurplus(allowed int) {
-	excess := m.remaining() - m.desired - m.surge
+	excess := m.remaining() - m.Desired - m.surge
 	if excess <= 0 {
 		return
 	}
@@ -180,7 +180,7 @@ type creations struct{ updated, old int }
 // createMissing creates missing pods and moves none to another revision. Its limit includes the surge for finished pods that have not been
 // replaced, because they may have been surge pods.
 func (m *rollingPlan) createMissing() creations {
-	return m.enforceMaxSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.desired+min(m.surge, m.unreplaced))
+	return m.enforceMaxSurge(creations{updated: m.missingUpdated(), old: m.missingOld()}, m.Desired+min(m.surge, m.unreplaced))
 }
 
 // recreate deletes all pods of other revisions, and creates pods only when the last of them is gone.
@@ -219,10 +219,10 @@ func (m *rollingPlan) rollingUpdate() creations {
 		gained[m.target(pod)]++
 	}
 	wanted := creations{old: max(0, m.missingOld()-gained[oldSide]), updated: max(0, min(m.missingUpdated()-gained[newSide], quota))}
-	missing := max(0, m.desired-m.remaining())
+	missing := max(0, m.Desired-m.remaining())
 	quota -= m.updateInPlace(inPlace, quota-min(wanted.updated, missing))
 	wanted.updated = min(wanted.updated, quota)
-	if m.Manager.MaxUnavailable() == 0 {
+	if m.MaxUnavailable == 0 {
 		wanted.old = max(wanted.old, m.missingSurgePods(oldSide, gained, replaced))
 		wanted.updated = max(wanted.updated, min(quota, m.missingSurgePods(newSide, gained, replaced)))
 	}
@@ -231,11 +231,11 @@ func (m *rollingPlan) rollingUpdate() creations {
 	if m.held { // no pod of the new revision will be created
 		replacements = wanted.old - missing
 	}
-	excess := max(0, m.remaining()-m.desired)
+	excess := max(0, m.remaining()-m.Desired)
 	m.terminate(excess+max(0, replacements), func(pod *corev1.Pod) (Why, bool) {
 		return m.why(pod), replaced[pod] && m.mayTakeDown(pod)
 	})
-	return m.enforceMaxSurge(wanted, m.desired+m.surge)
+	return m.enforceMaxSurge(wanted, m.Desired+m.surge)
 }
 
 // Deletion is a pod to delete, and the reason.

@@ -19,23 +19,6 @@ func annotatedWith(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value) }
 }
 
-// mergeInto applies the labels and annotations of a patch.
-func mergeInto(t *testing.T, p *corev1.Pod, patch []byte) {
-	t.Helper()
-	var change struct {
-		Metadata struct{ Labels, Annotations map[string]string }
-	}
-	if err := json.Unmarshal(patch, &change); err != nil {
-		t.Fatal(err)
-	}
-	for key, value := range change.Metadata.Labels {
-		p.Labels[key] = value
-	}
-	for key, value := range change.Metadata.Annotations {
-		metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value)
-	}
-}
-
 // inPlaceWith gives a pod this image and this record of an update in place.
 func inPlaceWith(name string, record inplace.Record) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
@@ -64,8 +47,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mergeInto(t, p, patch)
-			p.Spec.Containers[0].Image, p.Generation = "v2", 2
+			ApplyPatch(p, patch)
 			for _, observed := range []int64{1, 2} { // a kubelet reports the new generation before it restarts containers
 				p.Status.ObservedGeneration = observed
 				status := s.After(time.Minute)
@@ -136,28 +118,6 @@ func TestRestartsOfEachContainer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := HasFailed(test.pod); got != test.want {
 				t.Errorf("failing: %v", got)
-			}
-		})
-	}
-}
-
-func TestMentions(t *testing.T) {
-	tests := map[string]struct {
-		text, image string
-		want        bool
-	}{
-		"the name as in the spec":     {`Back-off pulling image "app:1"`, "app:1", true},
-		"with its registry":           {`failed to pull and unpack image "docker.io/library/app:1": not found`, "app:1", true},
-		"at the end":                  {"no such image: app:1", "app:1", true},
-		"a longer tag":                {`Back-off pulling image "app:10"`, "app:1", false},
-		"a name without the tag":      {`Back-off pulling image "app:1"`, "app", false},
-		"a longer tag, then the name": {`app:10, app:1`, "app:1", true},
-		"no text":                     {"", "app:1", false},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := podstate.Mentions(test.text, test.image); got != test.want {
-				t.Errorf("got %v", got)
 			}
 		})
 	}

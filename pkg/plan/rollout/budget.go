@@ -15,7 +15,7 @@ import (
 
 // rollingPlan decides which active pods are deleted or updated in place, and how many pods are created.
 //
-// It enforces three limits. Strategies other than RollingUpdate have a maxSurge of 0 and a maxUnavailable of all pods.
+// It enforces three limits, with the values of Budget.
 //   - maxSurge: at most desired + surge active pods, so that a rollout needs no more resources. enforceMaxSurge limits the creations,
 //     terminateSurplus deletes pods above the limit.
 //   - maxUnavailable: enough pods keep serving. mayTakeDown allows an available pod to be deleted or updated in place only if more than
@@ -25,8 +25,8 @@ import (
 //     old revision.
 type rollingPlan struct {
 	*State
-	// desired is spec.replicas, and minAvailable is desired - maxUnavailable. surge is maxSurge while surge pods are needed, else 0.
-	desired, surge, minAvailable int
+	// surge is maxSurge while surge pods are needed, else 0.
+	surge int
 	// active are the active pods that stay. If pods may have to be deleted, the least useful pod comes first.
 	active []*corev1.Pod
 	// terminated counts the pods that terminate has chosen so far and that are still in active.
@@ -65,11 +65,11 @@ func MayTerminate(manager *v1.PodManager, active, terminating int) int {
 }
 
 func newRollingPlan(r *State) *rollingPlan {
-	m := &rollingPlan{State: r, desired: r.Manager.DesiredReplicas(), mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
+	m := &rollingPlan{State: r, mayRestart: map[*corev1.Pod]bool{}, updating: map[*corev1.Pod]bool{}}
 	m.active = slices.Concat(r.UpdatedPods, r.OldPods, r.MustMovePods)
 	m.available = make(map[*corev1.Pod]bool, len(m.active))
 	m.surplus = map[side]int{
-		newSide: len(r.UpdatedPods) - (m.desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.MustMovePods),
+		newSide: len(r.UpdatedPods) - (m.Desired - r.desiredOld), oldSide: len(r.OldPods) - r.desiredOld, neither: len(r.MustMovePods),
 	}
 	if m.surplus[neither] > 0 || m.surplus[oldSide] > 0 || m.surplus[newSide] > 0 || slices.ContainsFunc(m.active, podstate.IsMarked) {
 		// After an update in place a pod becomes ready again, so the time of readiness does not reflect its age.
@@ -80,7 +80,6 @@ func newRollingPlan(r *State) *rollingPlan {
 		}
 	} // otherwise all pods stay, and their order does not matter
 	needsSurgePods := m.rankSurgePodsFirst()
-	m.minAvailable = m.desired - r.Manager.MaxUnavailable()
 	for _, pod := range m.active {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
 			m.available[pod] = true
@@ -106,18 +105,18 @@ func (m *rollingPlan) allowedSurge(needed bool) int {
 		needed = m.keepsSurge() && hasUpdated && len(m.OldPods)+len(m.MustMovePods) > 0
 	}
 	// If no pod may be unavailable, a pod that is marked for deletion is deleted after its replacement has become available.
-	needed = needed || m.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)
-	if !needed || m.desired == 0 {
+	needed = needed || m.MaxUnavailable == 0 && slices.ContainsFunc(m.active, podstate.IsMarked)
+	if !needed || m.Desired == 0 {
 		return 0
 	}
-	return m.Manager.MaxSurge()
+	return m.MaxSurge
 }
 
 // keepsSurge reports whether a frozen rollout keeps its surge pods. It does during a halt, which may end at any time, and during a pause until the
 // user scales down.
 func (r *State) keepsSurge() bool {
 	return r.Frozen == v1.ReasonHalted ||
-		r.Frozen == v1.ReasonPaused && r.hasRolloutRecord() && r.Manager.DesiredReplicas() >= int(r.Manager.Status.Rollout.Replicas)
+		r.Frozen == v1.ReasonPaused && r.hasRolloutRecord() && r.Desired >= int(r.Manager.Status.Rollout.Replicas)
 }
 
 // missingUpdated and missingOld return how many pods the new and the old side lack.
@@ -143,26 +142,17 @@ func (m *rollingPlan) makeUnavailable(pod *corev1.Pod) {
 func (m *rollingPlan) mayTakeDown(pod *corev1.Pod) bool {
 	switch {
 	case m.mayRestart[pod]:
-		return len(m.available) > m.minAvailable
+		return len(m.available) > m.MinAvailable
 	case m.available[pod]:
 		// The plan does not rely on pods that the kubelet may restart at any time.
-		return len(m.available)-len(m.mayRestart) > m.minAvailable
+		return len(m.available)-len(m.mayRestart) > m.MinAvailable
 	case m.sideOf(pod) == newSide:
 		return true // an unavailable pod of the new revision protects nothing
 	default:
 		// An unavailable pod of another revision may still become available, while unavailable updated pods are not relied on. The pod may also
 		// make way for a missing pod of the old revision.
-		return m.remaining()-m.unavailableUpdated > m.minAvailable || m.missingOld() > 0
+		return m.remaining()-m.unavailableUpdated > m.MinAvailable || m.missingOld() > 0
 	}
-}
-
-// minAvailableForMarked returns how many pods have to stay available while pods that are marked for deletion are replaced. Strategies without a
-// maxUnavailable use the default of a rolling update.
-func (m *rollingPlan) minAvailableForMarked() int {
-	if m.Manager.Strategy() == v1.RollingUpdateStrategy {
-		return m.minAvailable
-	}
-	return m.desired - max(1, m.desired/4)
 }
 
 // blockingTerminations returns how many terminating pods count against maxSurge, so that replacements have to wait.
@@ -197,9 +187,9 @@ func (m *rollingPlan) shares(excess int) map[side]int {
 // them.
 func (m *rollingPlan) quota() int {
 	if !m.protectsOld() {
-		return m.desired
+		return m.Desired
 	}
-	quota := m.Manager.MaxSurge() + m.Manager.MaxUnavailable() - m.unavailableUpdated
+	quota := m.MaxSurge + m.MaxUnavailable - m.unavailableUpdated
 	if m.refused {
 		quota = min(quota, 1)
 	}
@@ -228,13 +218,13 @@ func (m *rollingPlan) enforceMaxSurge(wanted creations, limit int) creations {
 // updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new revision, it leaves room
 // above minAvailable for the next attempt.
 func (m *rollingPlan) completeFromOld(existing int, create creations) int {
-	atLeast, created := m.desired, create.old+create.updated
+	atLeast, created := m.Desired, create.old+create.updated
 	if m.refused {
-		atLeast = m.minAvailable
+		atLeast = m.MinAvailable
 	}
 	if m.held {
 		created = create.old
 	}
-	missing := max(atLeast-existing-created, m.minAvailable-(existing-m.unavailableUpdated)-create.old)
-	return max(0, min(missing, m.desired+m.surge-existing-created))
+	missing := max(atLeast-existing-created, m.MinAvailable-(existing-m.unavailableUpdated)-create.old)
+	return max(0, min(missing, m.Desired+m.surge-existing-created))
 }

@@ -9,10 +9,11 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Progress is the record of a rollout that goes into the status, and the conclusions from it.
+// Progress is the record of a rollout that goes into the status, and what follows from it.
 type Progress struct {
 	// Record is nil while there is no new revision to prove.
 	Record *v1.RolloutStatus
@@ -22,10 +23,10 @@ type Progress struct {
 	Again requeue.Requeue
 }
 
-// TrackProgress updates the record of the rollout until the new revision is proven. The clock of the deadline restarts when the number of available
+// trackProgress updates the record of the rollout until the new revision is proven. The clock of the deadline restarts when the number of available
 // pods reaches a new maximum, when the rollout waits for no pod, and when minReadySeconds has changed, because available pods may then no longer
 // count as available.
-func TrackProgress(r *State, available int) Progress {
+func (r *State) trackProgress() Progress {
 	if !r.isRolling() || r.IsProven() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
 		return Progress{}
 	}
@@ -37,7 +38,7 @@ func TrackProgress(r *State, available int) Progress {
 		}
 	}
 	// Pods above desired + maxSurge are left over from a scale-down. They are not surge pods.
-	wanted := int32(max(r.Manager.DesiredReplicas(), len(r.UpdatedPods)+len(r.OldPods)+len(r.MustMovePods)-r.Manager.MaxSurge()))
+	wanted := int32(max(r.Desired, len(r.pods)-r.MaxSurge))
 	if !r.Manager.Spec.Paused || wanted > next.Replicas {
 		next.Replicas = wanted
 	}
@@ -45,7 +46,7 @@ func TrackProgress(r *State, available int) Progress {
 	next.Failing, next.BakingSince = r.failingRecords(), r.bakingSince()
 	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilFailuresChange(), requeue.RequeueRecovered)}
 	p.RecoveryExpired = r.isHaltedForGood()
-	p.runClock(r, available)
+	p.runClock(r, r.countServing())
 	return p
 }
 
@@ -114,9 +115,19 @@ func (r *State) hasSlowPod() bool {
 	})
 }
 
-// FailedRevision returns the name of the revision that has failed and is rolled back, or empty if there is none. The status contains it before any
+// countServing returns how many updated pods are available and not being updated in place.
+func (r *State) countServing() (count int) {
+	for _, pod := range r.UpdatedPods {
+		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
+			count++
+		}
+	}
+	return count
+}
+
+// failedRevision returns the name of the revision that has failed and is rolled back, or empty if there is none. The status contains it before any
 // pod is rolled back. Otherwise a controller that restarts halfway would find no failing pod, and would start the rollout over.
-func FailedRevision(r *State, p Progress) string {
+func (r *State) failedRevision(p Progress) string {
 	update := r.Revisions.Update.Name
 	switch {
 	case r.RolledBack:

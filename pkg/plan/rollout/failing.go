@@ -57,35 +57,51 @@ func (r *State) findFailing(finished []*corev1.Pod) {
 // AssessFailure assesses an active pod. It returns false if there is nothing to record. A pod that the controller did not create says nothing about the
 // revision that it counts for.
 func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
-	if podstate.IsUnmanaged(pod) {
-		return FailureRecord{}, false
-	}
-	record, recorded := r.recordOf(pod)
-	crashes, crashWindowRemaining := inplace.AllCrashes(pod), r.crashWindowRemaining(pod, r.recoveryTime())
-	if record.Recovered && (crashes > record.Crashes || hasOwnTrouble(pod)) {
-		record, recorded = r.newRecord(pod), false
-	}
+	record, recorded := r.records[pod.UID]
+	failsAgain := recorded && record.Recovered && (inplace.AllCrashes(pod) > record.Crashes || hasOwnTrouble(pod))
 	switch {
-	case record.Recovered:
-		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
-	case !recorded && !hasOwnTrouble(pod) && (podstate.Disruption(pod) != "" || !podstate.HasObserved(pod)):
+	case podstate.IsUnmanaged(pod):
 		return FailureRecord{}, false
-	case !recorded && !hasOwnTrouble(pod) && (crashWindowRemaining == 0 || !r.hasRolloutRecord()):
+	case recorded && !record.Recovered:
+		return r.assessFailing(pod, record), true
+	case recorded && !failsAgain:
+		return r.keepRecovered(pod, record)
+	case hasOwnTrouble(pod):
+		return r.assessFailing(pod, r.newRecord(pod)), true
+	case podstate.Disruption(pod) != "" || !podstate.HasObserved(pod):
+		return FailureRecord{}, false
+	case r.crashWindowRemaining(pod, r.recoveryTime()) == 0 || !r.hasRolloutRecord():
 		// The pod has outlived its crashes, or crashed before the rollout.
-		record.Crashes, record.Recovered = crashes, true
-		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
-	case recorded && crashes > record.Crashes, !podstate.IsReady(pod) && hasOwnTrouble(pod): // it may not have been restarted yet
+		record = r.newRecord(pod)
+		record.Crashes, record.Recovered = inplace.AllCrashes(pod), true
+		return r.keepRecovered(pod, record)
+	default:
+		return r.assessFailing(pod, r.newRecord(pod)), true
+	}
+}
+
+// keepRecovered returns the record of a recovered pod. It returns false if the record is no longer needed.
+func (r *State) keepRecovered(pod *corev1.Pod, record v1.FailingPod) (FailureRecord, bool) {
+	wait := r.untilRecordExpires(pod)
+	return FailureRecord{record, wait}, wait > 0
+}
+
+// assessFailing assesses a pod that has failed and not recovered, as far as its record shows.
+func (r *State) assessFailing(pod *corev1.Pod, record v1.FailingPod) FailureRecord {
+	crashes, isReady := inplace.AllCrashes(pod), podstate.IsReady(pod)
+	switch {
+	case crashes > record.Crashes, !isReady && hasOwnTrouble(pod): // it may not have been restarted yet
 		record.ReadySince = nil
-	case !podstate.IsReady(pod) && record.ReadySince != nil:
+	case !isReady && record.ReadySince != nil:
 		// The pod was ready after its crash and has not crashed again: its time to recover starts over.
 		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
 	}
 	record.Crashes = crashes
-	if podstate.IsReady(pod) && record.ReadySince == nil {
+	if isReady && record.ReadySince == nil {
 		record.ReadySince = WholeSecond(r.Now)
 	}
-	record.Condemned = record.Condemned || !podstate.IsReady(pod) && r.untilRecoveryExpires(record) <= 0
-	return r.assessRecovery(pod, record), true
+	record.Condemned = record.Condemned || !isReady && r.untilRecoveryExpires(record) <= 0
+	return r.assessRecovery(pod, record)
 }
 
 // assessRecovery assesses a failing pod that may just have recovered.
@@ -106,8 +122,8 @@ func (r *State) assessRecovery(pod *corev1.Pod, record v1.FailingPod) FailureRec
 
 // assessFinished assesses a finished pod, which cannot recover.
 func (r *State) assessFinished(pod *corev1.Pod) FailureRecord {
-	record, _ := r.recordOf(pod)
-	if record.Recovered {
+	record, recorded := r.records[pod.UID]
+	if !recorded || record.Recovered {
 		record = r.newRecord(pod)
 	}
 	record.Condemned = r.untilRecoveryExpires(record) <= 0

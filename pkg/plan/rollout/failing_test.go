@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
@@ -83,39 +82,6 @@ func TestFlappingIsFailing(t *testing.T) {
 		if status := s.After(time.Second); len(status.Rollout.Failing) != 1 {
 			t.Fatalf("after %d s, ready %v, it does not count as failing", second, up)
 		}
-	}
-}
-
-func TestFailureOf(t *testing.T) {
-	tests := map[string]struct {
-		pods []*corev1.Pod
-		want string
-	}{
-		"none":                          {},
-		"crash loop, down":              {pods: []*corev1.Pod{Pod(0, Crashing)}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 3"},
-		"crash loop, up":                {pods: []*corev1.Pod{Pod(0, Crashed(2, time.Second))}, want: "web-0: container app: CrashLoopBackOff: Error, exit code 1"},
-		"crashed once":                  {pods: []*corev1.Pod{Pod(0, Crashed(1, time.Second))}, want: "web-0: container app: Error, exit code 1"},
-		"image":                         {pods: []*corev1.Pod{Pod(0, Container(Waiting("ErrImagePull", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ErrImagePull: no such image"},
-		"evicted":                       {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodFailed), evicted)}, want: "web-0: has failed: Evicted: low on memory"},
-		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
-		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
-		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := health.DescribeFailure(test.pods).String(); got != test.want {
-				t.Errorf("got  %q\nwant %q", got, test.want)
-			}
-		})
-	}
-}
-
-func evicted(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" }
-
-func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
-	a, b := Pod(0, After(1)), Pod(1, After(1))
-	if one, other := health.DescribeFailure([]*corev1.Pod{a, b}), health.DescribeFailure([]*corev1.Pod{b, a}); one != other {
-		t.Errorf("%q, or %q", one, other)
 	}
 }
 

@@ -35,7 +35,7 @@ func (r *State) findObstacle() string {
 		}
 	}
 	outdated := r.MustMovePods
-	if len(r.OldPods) > r.Manager.DesiredReplicas()-r.DesiredUpdated() { // otherwise all old pods stay
+	if len(r.OldPods) > r.Desired-r.DesiredUpdated() { // otherwise all old pods stay
 		outdated = slices.Concat(r.OldPods, r.MustMovePods)
 	}
 	for _, pod := range outdated {

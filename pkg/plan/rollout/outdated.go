@@ -73,7 +73,7 @@ func (m *rollingPlan) isNeededByTarget(pod *corev1.Pod) bool {
 	case oldSide:
 		return m.missingOld() > 0
 	default:
-		return m.missingUpdated() > 0 || (m.Manager.MaxUnavailable() == 0 && m.desired > m.desiredOld)
+		return m.missingUpdated() > 0 || (m.MaxUnavailable == 0 && m.Desired > m.desiredOld)
 	}
 }
 
@@ -131,7 +131,7 @@ func (m *rollingPlan) updateInPlace(pods []*corev1.Pod, quota int) (used int) {
 // delayRestoration keeps an update that has begun from being reverted at once if the limits do not let it continue: another pod may be unavailable
 // only for a moment. If no pod may be unavailable, the update waits for a surge pod, which takes longer.
 func (m *rollingPlan) delayRestoration(pod *corev1.Pod, to *history.Revision) {
-	if wait := inplace.UntilRestored(pod, to.Hash, m.Now); wait > 0 && m.Manager.MaxUnavailable() > 0 {
+	if wait := inplace.UntilRestored(pod, to.Hash, m.Now); wait > 0 && m.MaxUnavailable > 0 {
 		m.updating[pod] = true
 		m.again = requeue.Sooner(m.again, wait)
 	}

@@ -40,7 +40,7 @@ func (r *State) UntilProven() (time.Duration, bool) {
 func (r *State) bakingSince() *metav1.Time {
 	switch {
 	case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,
-		r.countAvailable(r.UpdatedPods) < r.enough(), r.Manager.DesiredReplicas() == 0:
+		r.countAvailable(r.UpdatedPods) < r.MinAvailableToProve, r.Desired == 0:
 		return nil
 	case r.hasRolloutRecord() && r.Manager.Status.Rollout.BakingSince != nil:
 		return r.Manager.Status.Rollout.BakingSince
@@ -53,16 +53,7 @@ func (r *State) bakingSince() *metav1.Time {
 // has yet to delete does not count.
 func (r *State) isCarriedOut() bool {
 	isLeft := len(r.OldPods)+len(r.MustMovePods) > 0 && (r.Manager.Strategy() != v1.OnDeleteStrategy || r.Manager.Spec.Paused)
-	return r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas() && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
-}
-
-// enough returns how many available pods prove a revision: all but maxUnavailable, or all but a quarter if the strategy has no maxUnavailable.
-func (r *State) enough() int {
-	unavailable := r.Manager.MaxUnavailable()
-	if r.Manager.Strategy() != v1.RollingUpdateStrategy {
-		unavailable = r.Manager.DesiredReplicas() / 4
-	}
-	return max(1, r.Manager.DesiredReplicas()-unavailable)
+	return r.isRolling() && r.DesiredUpdated() == r.Desired && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
 }
 
 func (r *State) countAvailable(pods []*corev1.Pod) (count int) {
@@ -77,7 +68,7 @@ func (r *State) countAvailable(pods []*corev1.Pod) (count int) {
 // IsWorthStoring reports whether the new revision is to be stored although there is no other revision: all its pods are available, so that it will
 // become the revision to return to.
 func (r *State) IsWorthStoring() bool {
-	return r.isRolling() && r.Manager.DesiredReplicas() > 0 && r.countAvailable(r.UpdatedPods) >= r.Manager.DesiredReplicas()
+	return r.isRolling() && r.Desired > 0 && r.countAvailable(r.UpdatedPods) >= r.Desired
 }
 
 // IsOldProven reports whether the old revision becomes the one to return to: there is none yet, and enough of its pods are available. It was
@@ -87,7 +78,7 @@ func (r *State) IsOldProven() bool {
 		return false
 	}
 	isOther := func(pod *corev1.Pod) bool { return r.revisionOf(pod) != r.Old }
-	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.enough()
+	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.MinAvailableToProve
 }
 
 // jitter delays the first revision, so that many PodManagers that are created together do not write their status at the same time. Nothing waits

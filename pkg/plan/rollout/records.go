@@ -28,17 +28,8 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	if !r.hasRolloutRecord() || len(r.Manager.Status.Rollout.Failing) == 0 {
 		return nil
 	}
-	pods := map[types.UID]*corev1.Pod{}
-	for _, pod := range r.UpdatedPods {
-		pods[pod.UID] = pod
-	}
-	retries := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
-	for _, retry := range slices.Concat(retries.Waiting, retries.Due) { // finished pods that have not been replaced
-		if !r.isComplete() {
-			pods[retry.Pod.UID] = retry.Pod
-		}
-	}
 	var orphaned []v1.FailingPod
+	pods := r.recordablePods(finished)
 	for _, record := range r.Manager.Status.Rollout.Failing {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
@@ -48,6 +39,27 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 			r.records[record.UID] = record
 		} // A record from before the pod's last update in place is about another revision, and is left only because no status was written since.
 	}
+	return r.inherit(orphaned)
+}
+
+// recordablePods returns the pods that records can be about, by UID: updated pods, and finished pods that have not been replaced.
+func (r *State) recordablePods(finished []*corev1.Pod) map[types.UID]*corev1.Pod {
+	pods := map[types.UID]*corev1.Pod{}
+	for _, pod := range r.UpdatedPods {
+		pods[pod.UID] = pod
+	}
+	if r.isComplete() {
+		return pods
+	}
+	retries := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
+	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
+		pods[retry.Pod.UID] = retry.Pod
+	}
+	return pods
+}
+
+// inherit passes the records of deleted pods to their replacements, and returns those that no pod inherits.
+func (r *State) inherit(orphaned []v1.FailingPod) (gone []v1.FailingPod) {
 	if len(orphaned) == 0 {
 		return nil
 	}
@@ -81,14 +93,6 @@ func (r *State) heirs() []*corev1.Pod {
 			podstate.ByIndex(a.Name, b.Name))
 	})
 	return heirs
-}
-
-// recordOf returns the record of a pod. If there is none, it returns a new record and false.
-func (r *State) recordOf(pod *corev1.Pod) (v1.FailingPod, bool) {
-	if record, found := r.records[pod.UID]; found {
-		return record, true
-	}
-	return r.newRecord(pod), false
 }
 
 // isFailing reports whether a pod has a record and has not recovered.

@@ -17,10 +17,13 @@ import (
 
 // State describes which revision each active pod has, how many pods of each revision are desired, and what stops the rollout.
 type State struct {
-	Manager      *v1.PodManager
+	Manager *v1.PodManager
+	Budget
 	Revisions    history.Revisions
 	Capabilities inplace.Capabilities
 	Now          time.Time
+	// pods are the active pods.
+	pods []*corev1.Pod
 	// Old is the revision that missing pods of the old side are created from, and that pods move back to. It is nil if there is none.
 	Old *history.Revision
 	// UpdatedPods are the active pods of the new revision, OldPods the active pods of the old side, and MustMovePods the active pods that belong to
@@ -53,11 +56,30 @@ type State struct {
 
 // Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout.
 func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time) *State {
-	r := &State{Manager: manager, Revisions: revisions, Capabilities: means, Now: now}
+	r := &State{Manager: manager, Budget: BudgetOf(manager), Revisions: revisions, Capabilities: means, Now: now, pods: active}
 	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
-	r.Old = r.findOld(active)
-	for _, pod := range active {
+	r.divide()
+	if r.isRolling() {
+		r.findFailing(finished)
+	}
+	r.findStops()
+	return r
+}
+
+// rollBack returns the state of the rollback that begins if the new revision fails now.
+func (r *State) rollBack() *State {
+	back := &State{Manager: r.Manager, Budget: r.Budget, Revisions: r.Revisions, Capabilities: r.Capabilities, Now: r.Now, pods: r.pods, compared: r.compared}
+	back.RolledBack = true
+	back.divide()
+	back.findStops()
+	return back
+}
+
+// divide divides the active pods by side.
+func (r *State) divide() {
+	r.Old = r.findOld()
+	for _, pod := range r.pods {
 		switch r.sideOf(pod) {
 		case newSide:
 			r.UpdatedPods = append(r.UpdatedPods, pod)
@@ -67,13 +89,13 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.C
 			r.MustMovePods = append(r.MustMovePods, pod)
 		}
 	}
-	if r.isRolling() {
-		r.findFailing(finished)
-	}
+}
+
+// findStops finds what stops the rollout, and how many pods stay on the old side because of it.
+func (r *State) findStops() {
 	r.Obstacle = r.findObstacle()
 	r.Frozen = r.findFrozen()
 	r.desiredOld = r.decideDesiredOld()
-	return r
 }
 
 // IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have.
@@ -132,7 +154,7 @@ func (r *State) isRolling() bool { return !r.RolledBack && !r.isGood() }
 
 // findOld finds the revision that pods of the old side are created from: the newest revision that runs there and has not failed. In a rollback, or
 // if no such pod is left, it is the current revision. It is nil if the new revision is good, because no pod returns from it.
-func (r *State) findOld(active []*corev1.Pod) *history.Revision {
+func (r *State) findOld() *history.Revision {
 	switch {
 	case r.isGood():
 		return nil
@@ -140,7 +162,7 @@ func (r *State) findOld(active []*corev1.Pod) *history.Revision {
 		return r.Revisions.Current
 	}
 	var newest *history.Revision
-	for _, pod := range active {
+	for _, pod := range r.pods {
 		revision := r.revisionOf(pod)
 		if revision == nil || revision == r.Revisions.Update || revision.HasFailed() || revision.Template() == nil {
 			continue
@@ -200,10 +222,9 @@ func (r *State) decideDesiredOld() int {
 
 // wantedOld returns the number of pods of the old side that follows from the strategy and from what stops the rollout.
 func (r *State) wantedOld() int {
-	desired := r.Manager.DesiredReplicas()
 	switch {
 	case r.RolledBack:
-		return desired
+		return r.Desired
 	case r.Manager.Strategy() == v1.OnDeleteStrategy && !r.Manager.Spec.Paused:
 		return 0
 	case r.Frozen != "" && r.Manager.Strategy() == v1.RecreateStrategy:
@@ -211,16 +232,16 @@ func (r *State) wantedOld() int {
 		if len(r.UpdatedPods) > 0 {
 			return 0
 		}
-		return desired
+		return r.Desired
 	case r.Frozen != "":
 		// A lost pod is replaced by one of the same revision, as far as the status shows how many pods were updated.
 		updated := len(r.UpdatedPods) + r.unreplaced
 		if status := &r.Manager.Status; status.UpdateRevision == r.Revisions.Update.Name {
 			updated = max(updated, int(status.UpdatedReplicas))
 		}
-		return max(0, desired-updated)
+		return max(0, r.Desired-updated)
 	default:
-		return r.Manager.DesiredReplicas() - r.DesiredUpdated()
+		return r.Desired - r.DesiredUpdated()
 	}
 }
 
@@ -231,12 +252,11 @@ func (r *State) IsUnstarted() bool {
 	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {
 		return false
 	}
-	active := slices.Concat(r.UpdatedPods, r.OldPods, r.MustMovePods)
-	if len(active) == 0 {
+	if len(r.pods) == 0 {
 		return status.Replicas == 0
 	}
 	isOwn := func(pod *corev1.Pod) bool { return !podstate.IsUnmanaged(pod) }
-	return len(active) < r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isOwn)
+	return len(r.pods) < r.Desired && !slices.ContainsFunc(r.pods, isOwn)
 }
 
 // DesiredUpdated returns how many pods have the new revision once the rollout is complete: all except the partition. A partition holds back only a
@@ -249,21 +269,21 @@ func (r *State) DesiredUpdated() int {
 	case r.Old == nil:
 		partition = min(partition, len(r.OldPods))
 	}
-	return r.Manager.DesiredReplicas() - partition
+	return r.Desired - partition
 }
 
 // Outdated returns how many active pods have yet to move to another revision, whether or not the rollout is frozen.
 func (r *State) Outdated() int {
-	dueOld := r.Manager.DesiredReplicas() - r.DesiredUpdated()
+	dueOld := r.Desired - r.DesiredUpdated()
 	if r.RolledBack && r.Old != nil {
-		dueOld = r.Manager.DesiredReplicas()
+		dueOld = r.Desired
 	}
 	return len(r.MustMovePods) + max(0, len(r.OldPods)-dueOld, dueOld-len(r.OldPods)-r.missing())
 }
 
 // missing returns how many active pods are missing.
 func (r *State) missing() int {
-	return max(0, r.Manager.DesiredReplicas()-len(r.UpdatedPods)-len(r.OldPods)-len(r.MustMovePods))
+	return max(0, r.Desired-len(r.pods))
 }
 
 // HasReturned reports whether the rollback is complete or cannot continue.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -23,18 +22,8 @@ type verdict struct {
 	message string
 }
 
-// inputs has what the conditions depend on, besides the report and the counts.
-type inputs struct {
-	active []*corev1.Pod
-	// rollout is nil while the PodManager is being deleted.
-	rollout  *rollout.State
-	progress rollout.Progress
-	// cause is why the new revision has failed, if this status is the first to report it.
-	cause string
-}
-
 // conditions returns the conditions of the new status. A condition whose status does not change keeps its transition time.
-func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condition {
+func conditions(r Report, counts v1.PodManagerStatus) []metav1.Condition {
 	list := slices.Clone(r.Manager.Status.Conditions)
 	set := func(kind string, v verdict) {
 		meta.SetStatusCondition(&list, metav1.Condition{
@@ -42,12 +31,12 @@ func conditions(r Report, counts v1.PodManagerStatus, in inputs) []metav1.Condit
 			ObservedGeneration: r.Manager.Generation, LastTransitionTime: metav1.NewTime(r.Now),
 		})
 	}
-	ready := readiness(r, counts, in)
-	stalled := stalling(r, counts, ready, in)
-	ready.message += hints(r, ready, in)
+	ready := readiness(r, counts)
+	stalled := stalling(r, counts, ready)
+	ready.message += hints(r, ready)
 	set(v1.ConditionReady, ready)
-	set(v1.ConditionAvailable, availability(r.Manager, counts))
-	set(v1.ConditionProgressing, progressing(r, counts, in, ready, stalled))
+	set(v1.ConditionAvailable, availability(r.Budget, counts))
+	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
 
 	// The other conditions exist only while they are true, as in kstatus and ReplicaSet.
 	setIf := func(kind string, v verdict) {
@@ -84,28 +73,28 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 
 // stalling returns the condition Stalled: why the controller cannot continue until a user changes the spec, a quota or a policy. The condition has
 // no reason if the controller can continue, or has nothing left to do. While the plan acts on pods, only a refusal sets it.
-func stalling(r Report, counts v1.PodManagerStatus, ready verdict, in inputs) verdict {
+func stalling(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
 	case ready.status == metav1.ConditionTrue:
 		return verdict{}
 	case r.Failure != nil && r.Failure.Refused():
 		return yes(r.Failure.Reason, r.Failure.Message)
-	case in.rollout == nil || r.Plan.ActsOnPods:
+	case r.Rollout == nil || r.Plan.ActsOnPods:
 		return verdict{}
-	case in.rollout.RolledBack && in.rollout.HasReturned():
-		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
-	case in.rollout.RolledBack:
+	case r.Rollout.RolledBack && r.Rollout.HasReturned():
+		return yes(v1.ReasonRolledBack, rolledBack(r))
+	case r.Rollout.RolledBack:
 		return verdict{}
-	case in.rollout.Frozen == v1.ReasonNotInPlace:
-		return yes(v1.ReasonNotInPlace, in.rollout.Obstacle)
-	case in.rollout.IsHalted() && in.progress.RecoveryExpired:
-		return yes(v1.ReasonHalted, halted(counts, in))
+	case r.Rollout.Frozen == v1.ReasonNotInPlace:
+		return yes(v1.ReasonNotInPlace, r.Rollout.Obstacle)
+	case r.Rollout.IsHalted() && r.Rollout.RecoveryExpired:
+		return yes(v1.ReasonHalted, halted(r, counts))
 	case isStuck(r, counts):
 		return yes(v1.ReasonStuck, strings.TrimPrefix(overdueHint(r), "; "))
-	case in.progress.DeadlineExceeded:
+	case r.Rollout.DeadlineExceeded:
 		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
-			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(in)))
+			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(r)))
 	default:
 		return verdict{}
 	}
@@ -117,34 +106,29 @@ const stalledRecheck = time.Second
 
 // nextChange returns when conditions may change without an event: after the plan has acted on pods, when a terminating pod becomes overdue, or when a
 // node has not accepted a pod for too long.
-func (in inputs) nextChange(r Report) requeue.Requeue {
+func nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
-	_, untilBlocked := in.unplacedSurge()
-	_, untilLate := lateReplacement(r, in)
+	_, untilBlocked := unplacedSurge(r)
+	_, untilLate := lateReplacement(r)
 	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilLate), requeue.RequeueStatus))
-	again = again.Sooner(requeue.After(r.Now, health.UntilNodeIsNamed(in.active, r.Now), requeue.RequeueStatus))
-	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
+	again = again.Sooner(requeue.After(r.Now, health.UntilNodeIsNamed(r.Active, r.Now), requeue.RequeueStatus))
+	if r.Plan.ActsOnPods && (r.Rollout.RolledBack || r.Rollout.IsHalted() || r.Rollout.Obstacle != "" || r.Rollout.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))
 	}
 	return again
 }
 
-// availability returns the condition Available, which is true if at least desired - maxUnavailable pods are available.
-func availability(manager *v1.PodManager, counts v1.PodManagerStatus) verdict {
-	desired := manager.DesiredReplicas()
-	minAvailable := desired
-	if manager.Strategy() == v1.RollingUpdateStrategy {
-		minAvailable -= manager.MaxUnavailable()
-	}
-	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(desired))
-	if int(counts.AvailableReplicas) < minAvailable {
+// availability returns the condition Available.
+func availability(budget rollout.Budget, counts v1.PodManagerStatus) verdict {
+	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(budget.Desired))
+	if int(counts.AvailableReplicas) < budget.MinAvailableToServe {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}
 }
 
 // progressing returns the condition Progressing: what the controller is doing, or why it does nothing.
-func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled verdict) verdict {
+func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
 	switch {
@@ -154,15 +138,15 @@ func progressing(r Report, counts v1.PodManagerStatus, in inputs, ready, stalled
 		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:
 		return yes(v1.ReasonTerminating, "deleting the pods")
-	case in.rollout.RolledBack:
-		return yes(v1.ReasonRolledBack, rolledBack(r.Manager, in))
+	case r.Rollout.RolledBack:
+		return yes(v1.ReasonRolledBack, rolledBack(r))
 	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods:
 		return no(ready.reason, ready.message)
 	case ready.reason == v1.ReasonRollingOut || ready.reason == v1.ReasonSurgeBlocked:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
 	case ready.reason == v1.ReasonBackOff:
 		return yes(v1.ReasonBackOff, "waiting to replace a failed pod")
-	case int(counts.Replicas) != r.Manager.DesiredReplicas():
+	case int(counts.Replicas) != r.Budget.Desired:
 		return yes(v1.ReasonScaling, "creating or deleting pods")
 	default:
 		return yes(v1.ReasonWaitingOnPods, "waiting for pods to become available")
@@ -176,10 +160,7 @@ func misconfigured(r Report) verdict {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
 			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; grant it the ClusterRole of artifacts/rbac.yaml, or remove them"}
 	}
-	maxFailed, maxUpdating := manager.FailureThreshold(), manager.DesiredReplicas()-manager.Partition()
-	if manager.Strategy() == v1.RollingUpdateStrategy {
-		maxUpdating = min(maxUpdating, manager.MaxSurge()+manager.MaxUnavailable())
-	}
+	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {
 	case manager.OnFailure() == v1.RollbackOnFailure && manager.Strategy() == v1.OnDeleteStrategy:
 		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,

@@ -236,7 +236,7 @@ func TestRolloutConditions(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			report := ReportOf(test.observed)
-			named := strings.NewReplacer("NEW", report.Plan.Revisions.Update.Name, "OLD", RevisionFor(Manager(0)).Name)
+			named := strings.NewReplacer("NEW", report.Rollout.Revisions.Update.Name, "OLD", RevisionFor(Manager(0)).Name)
 			status, _ := Compute(report)
 			for kind, want := range map[string]string{
 				v1.ConditionReady: test.ready, v1.ConditionAvailable: test.available,

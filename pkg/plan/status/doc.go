@@ -5,5 +5,5 @@
 // node, and leaving.go pods that leave and replacements that are late. transitions.go compares two statuses to
 // find events. ending.go does the same to find the end of a rollout, which is counted. pace.go decides how long to delay a status write.
 //
-// Package plan decides about pods; nothing here does.
+// Package plan decides about pods, and concludes which revision has failed and which one is good; nothing here does. A Report has all that as values.
 package status

@@ -16,25 +16,24 @@ import (
 )
 
 // hints returns what to add to the message of Ready.
-func hints(r Report, ready verdict, in inputs) string {
-	text := foreignHint(r.Plan.Foreign) + vpaHint(in) + leavingHint(r)
-	if ready.status == metav1.ConditionTrue || in.rollout == nil {
+func hints(r Report, ready verdict) string {
+	text := foreignHint(r.Plan.Foreign) + vpaHint(r) + leavingHint(r)
+	if ready.status == metav1.ConditionTrue || r.Rollout == nil {
 		return text
 	}
-	text += overdueHint(r) + surgeHint(r, in.active)
+	text += overdueHint(r) + surgeHint(r)
 	if ready.reason != v1.ReasonBackOff { // the message of BackOff already includes it
-		text += disruptionHint(r, in.active)
+		text += disruptionHint(r)
 	}
 	if ready.reason == v1.ReasonRollingOut {
-		text += undrainedHint(in.rollout)
+		text += undrainedHint(r.Rollout.State)
 	}
 	return text
 }
 
 // surgeHint names the quota that has no room for pods beyond the desired ones, and how to do without them.
-func surgeHint(r Report, active []*corev1.Pod) string {
-	if r.Failure == nil || r.Failure.Quota() == "" || len(active) < r.Manager.DesiredReplicas() ||
-		r.Manager.Strategy() != v1.RollingUpdateStrategy || r.Manager.MaxSurge() == 0 {
+func surgeHint(r Report) string {
+	if r.Failure == nil || r.Failure.Quota() == "" || len(r.Active) < r.Budget.Desired || r.Budget.MaxSurge == 0 {
 		return ""
 	}
 	return fmt.Sprintf("; quota %s has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0", r.Failure.Quota())
@@ -65,13 +64,13 @@ func undrainedHint(r *rollout.State) string {
 }
 
 // vpaHint names updated pods that have kept their CPU and memory, because a VerticalPodAutoscaler sets them.
-func vpaHint(in inputs) string {
-	if in.rollout == nil || in.rollout.Revisions.Update.Template() == nil {
+func vpaHint(r Report) string {
+	if r.Rollout == nil || r.Rollout.Revisions.Update.Template() == nil {
 		return ""
 	}
 	var names []string
-	for _, pod := range in.rollout.UpdatedPods {
-		if inplace.KeepsSizeOfVPA(pod, in.rollout.Revisions.Update.Template()) {
+	for _, pod := range r.Rollout.UpdatedPods {
+		if inplace.KeepsSizeOfVPA(pod, r.Rollout.Revisions.Update.Template()) {
 			names = append(names, pod.Name)
 		}
 	}
@@ -99,9 +98,9 @@ func foreignHint(names []string) string {
 }
 
 // disruptionHint names the pod that was disrupted last, while a pod is missing or a replacement is not ready.
-func disruptionHint(r Report, active []*corev1.Pod) string {
+func disruptionHint(r Report) string {
 	isStarting := func(pod *corev1.Pod) bool { return health.DisruptionsBefore(pod) > 0 && !podstate.IsReady(pod) }
-	if len(active) >= r.Manager.DesiredReplicas() && !slices.ContainsFunc(active, isStarting) {
+	if len(r.Active) >= r.Budget.Desired && !slices.ContainsFunc(r.Active, isStarting) {
 		return ""
 	}
 	_, finished, _ := podstate.Split(r.Pods)

@@ -11,21 +11,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 )
 
-// withoutLeaving returns the active pods without those that no longer count, and how many these are.
-func withoutLeaving(r Report, active []*corev1.Pod) (stay []*corev1.Pod, leaves int) {
-	if len(r.Plan.Leaving) == 0 {
-		return active, 0
-	}
-	for _, pod := range active {
-		if slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID }) {
-			leaves++
-		} else {
-			stay = append(stay, pod)
-		}
-	}
-	return stay, leaves
-}
-
 // leavingHint names a pod that is about to leave, and why.
 func leavingHint(r Report) string {
 	switch count := len(r.Plan.Leaving); {
@@ -42,11 +27,11 @@ func leavingHint(r Report) string {
 
 // lateReplacement returns the pod that was created for a pod that is too old, and has not become available within the progress deadline, or nil. wait
 // is the time until there is one. Until it is available, no further pod is replaced for its age.
-func lateReplacement(r Report, in inputs) (late *corev1.Pod, wait time.Duration) {
+func lateReplacement(r Report) (late *corev1.Pod, wait time.Duration) {
 	if !slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.Cause == leaving.TooOld }) {
 		return nil, 0
 	}
-	for _, pod := range in.active {
+	for _, pod := range r.Active {
 		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
 			continue
 		}

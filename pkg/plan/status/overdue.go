@@ -39,7 +39,7 @@ func overdue(r Report) (stuck []*corev1.Pod, wait time.Duration) {
 // isStuck reports whether pods are missing because terminating pods do not go away.
 func isStuck(r Report, counts v1.PodManagerStatus) bool {
 	stuck, _ := overdue(r)
-	return len(stuck) > 0 && int(counts.Replicas) < r.Manager.DesiredReplicas()
+	return len(stuck) > 0 && int(counts.Replicas) < r.Budget.Desired
 }
 
 // untilOverdue returns the time until the next pod becomes overdue; zero means never.

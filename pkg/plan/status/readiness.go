@@ -15,48 +15,65 @@ import (
 )
 
 // readiness returns the condition Ready, which names the first difference between the pods and the spec.
-func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
-	desired := int32(r.Manager.DesiredReplicas())
-	no := func(reason, format string, args ...any) verdict {
-		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
-	}
-	exist := fmt.Sprintf("%d of %s exist", counts.Replicas, pods(int(desired)))
+func readiness(r Report, counts v1.PodManagerStatus) verdict {
 	switch {
 	case r.Manager.DeletionTimestamp != nil:
-		return no(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
+		return notReady(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
-		return no(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist, r.Failure.Message)
-	case desired == 0 && counts.Replicas == 0: // of any revision
+		return notReady(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist(r, counts), r.Failure.Message)
+	case r.Budget.Desired == 0 && counts.Replicas == 0: // of any revision
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
-	if verdict, found := rolloutReadiness(r, counts, in); found {
+	if verdict, found := rolloutReadiness(r, counts); found {
 		return verdict
 	}
-	late, _ := lateReplacement(r, in)
+	if verdict, found := podReadiness(r, counts); found {
+		return verdict
+	}
+	switch available := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(r.Budget.Desired)); {
+	case r.Rollout.DesiredUpdated() < r.Budget.Desired && !r.Rollout.RolledBack:
+		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%s; %d updated, %d left as they were by the partition",
+			available, counts.UpdatedReplicas, len(r.Rollout.OldPods))}
+	case r.Rollout.Outdated() > 0:
+		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%s; %d outdated, each is updated when it is deleted",
+			available, r.Rollout.Outdated())}
+	default:
+		reason, bake := baking(r.Rollout.State)
+		return verdict{metav1.ConditionTrue, reason, available + bake}
+	}
+}
+
+// notReady returns the condition Ready when it is false.
+func notReady(reason, format string, args ...any) verdict {
+	return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
+}
+
+// exist says how many pods exist.
+func exist(r Report, counts v1.PodManagerStatus) string {
+	return fmt.Sprintf("%d of %s exist", counts.Replicas, pods(r.Budget.Desired))
+}
+
+// podReadiness returns the condition Ready if pods are missing, too many, or not available, whatever their revision. Otherwise it returns false.
+func podReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
+	desired := int32(r.Budget.Desired)
+	late, _ := lateReplacement(r)
 	switch {
 	case late != nil:
-		return no(v1.ReasonReplacementLate, "%d of %s available; no further pod is replaced for its age, because the last replacement is not available; %s",
-			counts.AvailableReplicas, pods(int(desired)), health.Diagnose(in.active, in.rollout.Now))
+		return notReady(v1.ReasonReplacementLate, "%d of %s available; no further pod is replaced for its age, because the last replacement is not available; %s",
+			counts.AvailableReplicas, pods(r.Budget.Desired), health.Diagnose(r.Active, r.Now)), true
 	case counts.Replicas < desired && r.Plan.Waiting != nil:
-		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
+		return notReady(v1.ReasonBackOff, "%s; %s", exist(r, counts), r.Plan.Waiting), true
 	case counts.Replicas < desired:
-		return no(v1.ReasonTooFew, "%s", exist)
+		return notReady(v1.ReasonTooFew, "%s", exist(r, counts)), true
 	case counts.Replicas > desired:
-		return no(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired)
+		return notReady(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired), true
 	case counts.ReadyReplicas < desired:
-		return no(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(int(desired)), health.Diagnose(in.active, in.rollout.Now))
+		return notReady(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(r.Budget.Desired), health.Diagnose(r.Active, r.Now)), true
 	case counts.AvailableReplicas < desired:
-		return no(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(int(desired)),
-			r.Manager.Spec.MinReadySeconds)
-	case in.rollout.DesiredUpdated() < int(desired) && !in.rollout.RolledBack:
-		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%d of %s available; %d updated, %d left as they were by the partition",
-			counts.AvailableReplicas, pods(int(desired)), counts.UpdatedReplicas, len(in.rollout.OldPods))}
-	case in.rollout.Outdated() > 0:
-		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%d of %s available; %d outdated, each is updated when it is deleted",
-			counts.AvailableReplicas, pods(int(desired)), in.rollout.Outdated())}
+		return notReady(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(r.Budget.Desired),
+			r.Manager.Spec.MinReadySeconds), true
 	default:
-		reason, bake := baking(in.rollout)
-		return verdict{metav1.ConditionTrue, reason, fmt.Sprintf("%d of %s available%s", counts.AvailableReplicas, pods(int(desired)), bake)}
+		return verdict{}, false
 	}
 }
 
@@ -72,43 +89,47 @@ func baking(r *rollout.State) (reason, message string) {
 }
 
 // rolloutReadiness returns the condition Ready if the rollout determines it, or false.
-func rolloutReadiness(r Report, counts v1.PodManagerStatus, in inputs) (verdict, bool) {
-	no := func(reason, format string, args ...any) (verdict, bool) {
-		return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}, true
-	}
-	rollout := in.rollout
-	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Manager.DesiredReplicas()))
+func rolloutReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
+	rollout := r.Rollout
+	updated := fmt.Sprintf("%d of %s updated", counts.UpdatedReplicas, pods(r.Budget.Desired))
 	switch {
 	case rollout.RolledBack:
-		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Manager.DesiredReplicas()), rolledBack(r.Manager, in))
+		text := fmt.Sprintf("%d of %s available; %s", counts.AvailableReplicas, pods(r.Budget.Desired), rolledBack(r))
 		if rollout.Obstacle != "" {
 			text += "; pods may only be updated in place, but " + rollout.Obstacle
 		}
-		return no(v1.ReasonRolledBack, "%s", text)
+		return notReady(v1.ReasonRolledBack, "%s", text), true
 	case rollout.IsUnstarted():
-		return no(v1.ReasonPaused, "%s", unstarted(counts, r.Manager.DesiredReplicas()))
+		return notReady(v1.ReasonPaused, "%s", unstarted(counts, r.Budget.Desired)), true
 	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
-		return no(v1.ReasonHalted, "%s", halted(counts, in))
+		return notReady(v1.ReasonHalted, "%s", halted(r, counts)), true
 	case rollout.Frozen == v1.ReasonNotInPlace:
-		return no(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle)
-	case rollout.Outdated() == 0 && health.DescribeStuckResize(in.active, in.rollout.Now).Pod != nil:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeStuckResize(in.active, in.rollout.Now))
-	case rollout.Outdated() == 0:
+		return notReady(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle), true
+	case rollout.Outdated() == 0 && health.DescribeStuckResize(r.Active, r.Now).Pod == nil:
 		return verdict{}, false
-	case rollout.Frozen == v1.ReasonPaused:
-		return no(v1.ReasonPaused, "paused, %s", updated)
-	case rollout.Frozen == v1.ReasonUpdateOnDelete:
+	case rollout.Outdated() > 0 && rollout.Frozen == v1.ReasonPaused:
+		return notReady(v1.ReasonPaused, "paused, %s", updated), true
+	case rollout.Outdated() > 0 && rollout.Frozen == v1.ReasonUpdateOnDelete:
 		// Outdated pods do not prevent Ready from being True: they may stay until the user deletes them.
 		return verdict{}, false
-	case in.hasUnplacedSurge():
-		return no(v1.ReasonSurgeBlocked, "%s, %d available; %s; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now), makeRoom)
-	case counts.ReadyReplicas < counts.Replicas:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.Diagnose(in.active, in.rollout.Now))
-	case health.DescribeStuckResize(in.active, in.rollout.Now).Pod != nil:
-		return no(v1.ReasonRollingOut, "%s, %d available; %s", updated, counts.AvailableReplicas, health.DescribeStuckResize(in.active, in.rollout.Now))
 	default:
-		return no(v1.ReasonRollingOut, "%s, %d available", updated, counts.AvailableReplicas)
+		return rollingOut(r, counts, updated), true
 	}
+}
+
+// rollingOut returns the condition Ready while pods move to another revision. It names the pod that the rollout waits for.
+func rollingOut(r Report, counts v1.PodManagerStatus, updated string) verdict {
+	text := fmt.Sprintf("%s, %d available", updated, counts.AvailableReplicas)
+	switch isMoving := r.Rollout.Outdated() > 0; {
+	case isMoving && hasUnplacedSurge(r):
+		return notReady(v1.ReasonSurgeBlocked, "%s; %s; %s", text, health.Diagnose(r.Active, r.Now), makeRoom)
+	case isMoving && counts.ReadyReplicas < counts.Replicas:
+		return notReady(v1.ReasonRollingOut, "%s; %s", text, health.Diagnose(r.Active, r.Now))
+	}
+	if stuck := health.DescribeStuckResize(r.Active, r.Now); stuck.Pod != nil {
+		text += "; " + stuck.String()
+	}
+	return notReady(v1.ReasonRollingOut, "%s", text)
 }
 
 // unstarted returns the message of a PodManager that was paused before it had all its pods.
@@ -120,11 +141,11 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 }
 
 // halted returns the message of a halted rollout.
-func halted(counts v1.PodManagerStatus, in inputs) string {
-	if manager := in.rollout.Manager; areAllUpdated(manager, &counts) {
-		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(manager.DesiredReplicas()), counts.UpdateRevision, failure(in.rollout))
+func halted(r Report, counts v1.PodManagerStatus) string {
+	if areAllUpdated(r.Manager, &counts) {
+		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(r.Budget.Desired), counts.UpdateRevision, failure(r.Rollout.State))
 	}
-	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(in.rollout))
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(r.Rollout.State))
 }
 
 // areAllUpdated reports whether a halt comes too late to keep a pod on its revision.
@@ -144,24 +165,28 @@ func failure(r *rollout.State) string {
 const maxGoneNames = 3
 
 // rolledBack returns the message of a rollback. Its cause is known only when the revision fails. Later syncs keep the message of Progressing.
-func rolledBack(manager *v1.PodManager, in inputs) string {
-	before := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionProgressing)
-	if in.cause == "" && before != nil && before.Reason == v1.ReasonRolledBack && in.rollout.Old != nil {
+func rolledBack(r Report) string {
+	before := meta.FindStatusCondition(r.Manager.Status.Conditions, v1.ConditionProgressing)
+	if r.Rollout.Failed == nil && before != nil && before.Reason == v1.ReasonRolledBack && r.Rollout.Old != nil {
 		return before.Message
 	}
-	text := fmt.Sprintf("revision %s has failed", in.rollout.Revisions.Update.Name)
-	if in.rollout.Old == nil {
+	text := fmt.Sprintf("revision %s has failed", r.Rollout.Revisions.Update.Name)
+	if r.Rollout.Old == nil {
 		text += ", and the revision to return to no longer exists"
 	} else {
-		text += " and was rolled back to " + in.rollout.Old.Name
+		text += " and was rolled back to " + r.Rollout.Old.Name
 	}
-	if in.cause != "" {
-		text += ": " + in.cause
+	switch {
+	case r.Rollout.Failed == nil:
+		return text
+	case r.Rollout.RecoveryExpired:
+		return text + ": " + failure(r.Rollout.Failed)
+	default:
+		return text + ": its pods did not become available in time"
 	}
-	return text
 }
 
 // worstPod describes the pod that keeps the rollout from making progress.
-func worstPod(in inputs) string {
-	return cmp.Or(failure(in.rollout), health.Diagnose(in.active, in.rollout.Now).String(), health.DescribeStuckResize(in.active, in.rollout.Now).String(), "all pods are ready")
+func worstPod(r Report) string {
+	return cmp.Or(failure(r.Rollout.State), health.Diagnose(r.Active, r.Now).String(), health.DescribeStuckResize(r.Active, r.Now).String(), "all pods are ready")
 }

@@ -78,7 +78,7 @@ func TestRevisionsInStatus(t *testing.T) {
 			before := test.observed.Manager.Status.CurrentRevision
 			report := ReportOf(test.observed)
 			status, _ := Compute(report)
-			if status.UpdateRevision != report.Plan.Revisions.Update.Name {
+			if status.UpdateRevision != report.Rollout.Revisions.Update.Name {
 				t.Errorf("updateRevision %s", status.UpdateRevision)
 			}
 			want := before

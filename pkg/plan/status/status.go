@@ -12,7 +12,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
-	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -25,12 +24,15 @@ const maxPodNames = 100
 // Report is the outcome of carrying out a plan.
 type Report struct {
 	Manager *v1.PodManager
+	Budget  rollout.Budget
 	// Plan is what was decided.
 	Plan Decided
-	// Pods are the pods whose controller is Manager, including the changes of this sync. Changed is set if they differ from the pods that the plan
-	// was made for.
-	Pods    []*corev1.Pod
-	Changed bool
+	// Pods are the pods whose controller is Manager, including the changes of this sync. Active are the active pods that count, and Leaving is how
+	// many other active pods there are.
+	Pods, Active []*corev1.Pod
+	Leaving      int
+	// Rollout is the rollout of the active pods, and what was concluded from it. It is nil while the PodManager is being deleted.
+	Rollout *rollout.Conclusion
 	// Failure is why the plan was not carried out completely.
 	Failure *requeue.Failure
 	Now     time.Time
@@ -38,11 +40,6 @@ type Report struct {
 
 // Decided is what the status reports about a plan.
 type Decided struct {
-	// Revisions are the revisions that the plan is about.
-	Revisions history.Revisions
-	// Assessed is the rollout state that the plan is based on, and Capabilities is what the controller can do.
-	Assessed     *rollout.State
-	Capabilities inplace.Capabilities
 	// ActsOnPods is whether the plan creates, updates or deletes active pods.
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -58,22 +55,19 @@ type Decided struct {
 
 // Compute returns the new status of the PodManager, and when it will change without an event, because ready pods become available or a deadline passes.
 func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
-	kept, _ := podstate.KeepOrRelease(r.Manager, r.Pods)
-	active, finished, _ := podstate.Split(kept)
-	active, leaves := withoutLeaving(r, active)
 	old := &r.Manager.Status
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
-		Replicas:           int32(len(active)),
-		LeavingReplicas:    int32(leaves),
+		Replicas:           int32(len(r.Active)),
+		LeavingReplicas:    int32(r.Leaving),
 		Image:              images(history.Template(&r.Manager.Spec)),
 		Selector:           podstate.Selector(r.Manager.Name).String(),
-		PodNames:           podNames(active),
+		PodNames:           podNames(r.Active),
 		CurrentRevision:    old.CurrentRevision,
 		UpdateRevision:     old.UpdateRevision,
 		CollisionCount:     old.CollisionCount,
 	}
-	again := countReady(&status, r, active)
+	again := countReady(&status, r)
 	for _, pod := range r.Pods {
 		if pod.DeletionTimestamp != nil {
 			status.TerminatingReplicas++
@@ -81,20 +75,21 @@ func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	}
 	if r.Manager.DeletionTimestamp != nil {
 		status.UpdatedReplicas, status.CurrentReplicas = min(old.UpdatedReplicas, status.Replicas), min(old.CurrentReplicas, status.Replicas)
-		status.Conditions = conditions(r, status, inputs{active: active})
+		status.Conditions = conditions(r, status)
 		return status, again
 	}
-	state := r.Plan.Assessed
-	if r.Changed || state == nil {
-		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Capabilities, active, finished, r.Now)
-	}
-	return statusOfRollout(r, status, state, active, finished, again)
+	status.UpdateRevision, status.UpdatedReplicas = r.Rollout.Revisions.Update.Name, int32(len(r.Rollout.UpdatedPods))
+	status.FailedRevision, status.CurrentRevision, status.Rollout = r.Rollout.FailedRevision, r.Rollout.CurrentRevision, r.Rollout.Record
+	status.CurrentReplicas = r.Rollout.Revisions.Count(r.Active, status.CurrentRevision)
+	status.Conditions = conditions(r, status)
+	recordStalledResult(r.Manager, &status, r.Rollout.DeadlineExceeded)
+	return status, again.Sooner(r.Rollout.Again).Sooner(nextChange(r))
 }
 
 // countReady counts the ready and the available pods, and returns when the next ready pod becomes available.
-func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) requeue.Requeue {
+func countReady(status *v1.PodManagerStatus, r Report) requeue.Requeue {
 	var next time.Duration
-	for _, pod := range active {
+	for _, pod := range r.Active {
 		wait, ready := health.UntilAvailable(pod, r.Manager.MinReady(), r.Now)
 		switch {
 		case !ready:
@@ -108,52 +103,6 @@ func countReady(status *v1.PodManagerStatus, r Report, active []*corev1.Pod) req
 		status.ReadyReplicas++
 	}
 	return requeue.After(r.Now, next, requeue.RequeueAvailable)
-}
-
-// statusOfRollout adds the revisions, the record of the rollout and the conditions.
-func statusOfRollout(
-	r Report, status v1.PodManagerStatus, state *rollout.State, active, finished []*corev1.Pod, again requeue.Requeue,
-) (v1.PodManagerStatus, requeue.Requeue) {
-	available := 0
-	for _, pod := range state.UpdatedPods {
-		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
-			available++
-		}
-	}
-	status.UpdateRevision = state.Revisions.Update.Name
-	status.UpdatedReplicas = int32(len(state.UpdatedPods))
-	in := inputs{active: active, rollout: state, progress: rollout.TrackProgress(state, available)}
-	if status.FailedRevision = rollout.FailedRevision(state, in.progress); status.FailedRevision != "" && !state.RolledBack {
-		// The revision fails with this status, so the conditions describe the rollback.
-		in.cause = "its pods did not become available in time"
-		if in.progress.RecoveryExpired {
-			in.cause = failure(state)
-		}
-		manager := *r.Manager
-		manager.Status.FailedRevision = status.FailedRevision
-		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Capabilities, active, finished, r.Now), nil
-	}
-	if current := state.Revisions.Current; current != nil {
-		status.CurrentRevision = current.Name
-	}
-	status.Rollout = in.progress.Record
-	again = again.Sooner(promoteCurrentRevision(&status, state))
-	status.CurrentReplicas = state.Revisions.Count(active, status.CurrentRevision)
-	status.Conditions = conditions(r, status, in)
-	recordStalledResult(r.Manager, &status, in.progress.DeadlineExceeded)
-	return status, again.Sooner(in.progress.Again).Sooner(in.nextChange(r))
-}
-
-// promoteCurrentRevision sets currentRevision once a revision is proven, and returns when the next one may be.
-func promoteCurrentRevision(status *v1.PodManagerStatus, r *rollout.State) requeue.Requeue {
-	wait, started := r.UntilProven()
-	if started && wait == 0 && r.Revisions.Update.IsStored() {
-		status.CurrentRevision = r.Revisions.Update.Name
-	}
-	if r.IsOldProven() && r.Old.IsStored() {
-		status.CurrentRevision = r.Old.Name
-	}
-	return requeue.After(r.Now, wait, requeue.RequeueProven)
 }
 
 // Differs reports whether a status is worth writing.

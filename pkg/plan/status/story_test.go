@@ -184,7 +184,7 @@ func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	s.O.Remembered = first.Remember
 	again := plan.Make(s.O)
 	if len(again.Store) == 0 || again.Store[0].Revision.Name != m.Status.CurrentRevision || again.Store[0].Revision.Revision != lost.Revision {
-		t.Errorf("it is not stored again: %v", Digest(again))
+		t.Errorf("it is not stored again: %v", ActionsOf(again))
 	}
 	s.O.Pods = s.O.Pods[1:]
 	if got := ActionsOf(plan.Make(s.O)); got != "+0 old" {

@@ -18,24 +18,23 @@ const surgePatience = 2 * time.Minute
 const makeRoom = "no pod may be unavailable meanwhile: make room for it, or set maxUnavailable: 1 and maxSurge: 0"
 
 // waitsForSurge reports whether the rollout can only continue with a surge pod: all pods that are wanted exist, and none of them may be unavailable.
-func (in inputs) waitsForSurge() bool {
-	state := in.rollout
-	return state != nil && state.Frozen == "" && !state.RolledBack && state.Outdated() > 0 && len(in.active) >= state.Manager.DesiredReplicas() &&
-		state.Manager.Strategy() == v1.RollingUpdateStrategy && state.Manager.MaxUnavailable() == 0
+func waitsForSurge(r Report) bool {
+	return r.Rollout != nil && r.Rollout.Frozen == "" && !r.Rollout.RolledBack && r.Rollout.Outdated() > 0 && len(r.Active) >= r.Budget.Desired &&
+		r.Manager.Strategy() == v1.RollingUpdateStrategy && r.Budget.MaxUnavailable == 0
 }
 
 // unplacedSurge returns the surge pod that has had no node for surgePatience, or nil if there is none. wait is the time until there is one, unless the
 // scheduler finds a node first.
-func (in inputs) unplacedSurge() (pod *corev1.Pod, wait time.Duration) {
-	if !in.waitsForSurge() || len(in.active) == in.rollout.Manager.DesiredReplicas() {
+func unplacedSurge(r Report) (pod *corev1.Pod, wait time.Duration) {
+	if !waitsForSurge(r) || len(r.Active) == r.Budget.Desired {
 		return nil, 0
 	}
-	for _, pod := range slices.SortedFunc(slices.Values(in.active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
+	for _, pod := range slices.SortedFunc(slices.Values(r.Active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
 		scheduled := podstate.Condition(pod, corev1.PodScheduled)
 		if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {
 			continue
 		}
-		until := scheduled.LastTransitionTime.Add(surgePatience).Sub(in.rollout.Now)
+		until := scheduled.LastTransitionTime.Add(surgePatience).Sub(r.Now)
 		if until <= 0 {
 			return pod, 0
 		}
@@ -44,7 +43,7 @@ func (in inputs) unplacedSurge() (pod *corev1.Pod, wait time.Duration) {
 	return nil, wait
 }
 
-func (in inputs) hasUnplacedSurge() bool {
-	pod, _ := in.unplacedSurge()
+func hasUnplacedSurge(r Report) bool {
+	pod, _ := unplacedSurge(r)
 	return pod != nil
 }

@@ -50,7 +50,8 @@ func TestSurgeBlocked(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			decided := plan.Make(test.observed)
-			report := Report{Manager: test.observed.Manager, Plan: decided.ForStatus(), Pods: test.observed.Pods, Failure: test.failure, Now: Now}
+			report := decided.Report(test.observed.Manager, test.observed.Pods, false, Now)
+			report.Failure = test.failure
 			told, again := Compute(report)
 			message := MessageIn(&told, v1.ConditionReady)
 			if got := ReasonIn(&told, v1.ConditionReady) == v1.ReasonSurgeBlocked; got != test.blocked {

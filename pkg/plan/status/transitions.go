@@ -26,7 +26,6 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	add := func(kind, reason, format string, args ...any) {
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
-	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
 	// The first revision needs no event, because the events about created pods already show it.
 	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
 		cause := ""
@@ -35,23 +34,12 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 		add(corev1.EventTypeNormal, v1.EventStarted, "Rolling out revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
 	}
-	if before == v1.ReasonPaused && after != v1.ReasonPaused {
-		add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
-	}
-	if before != after {
-		switch after {
-		case v1.ReasonPaused:
-			add(corev1.EventTypeNormal, v1.EventPaused, "Paused the rollout of revision %s", status.UpdateRevision)
-		case v1.ReasonPartition:
-			add(corev1.EventTypeNormal, v1.EventPartition, "The partition is reached: %s", messageOf(status, v1.ConditionReady))
-		case v1.ReasonHalted:
-			add(corev1.EventTypeWarning, v1.EventHalted, "%s: %s", haltOf(manager, status), messageOf(status, v1.ConditionReady))
-		case v1.ReasonSurgeBlocked:
-			add(corev1.EventTypeWarning, v1.EventSurgeBlocked, "%s", messageOf(status, v1.ConditionReady))
-		case v1.ReasonReplacementLate:
-			add(corev1.EventTypeWarning, v1.EventReplacementLate, "%s", messageOf(status, v1.ConditionReady))
-		case v1.ReasonNotInPlace:
-			add(corev1.EventTypeWarning, v1.EventNotInPlace, "%s", messageOf(status, v1.ConditionReady))
+	if before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady); before != after {
+		if before == v1.ReasonPaused {
+			add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
+		}
+		if step, found := transitionTo(after, manager, status); found {
+			steps = append(steps, step)
 		}
 	}
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
@@ -65,6 +53,27 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 			pods(int(status.AvailableReplicas)))
 	}
 	return steps
+}
+
+// transitionTo returns the event for a new reason of Ready. Its message is the condition's. It returns false if the reason has no event.
+func transitionTo(reason string, manager *v1.PodManager, status *v1.PodManagerStatus) (Transition, bool) {
+	message := messageOf(status, v1.ConditionReady)
+	switch reason {
+	case v1.ReasonPaused:
+		return Transition{corev1.EventTypeNormal, v1.EventPaused, "Paused the rollout of revision " + status.UpdateRevision}, true
+	case v1.ReasonPartition:
+		return Transition{corev1.EventTypeNormal, v1.EventPartition, "The partition is reached: " + message}, true
+	case v1.ReasonHalted:
+		return Transition{corev1.EventTypeWarning, v1.EventHalted, haltOf(manager, status) + ": " + message}, true
+	case v1.ReasonSurgeBlocked:
+		return Transition{corev1.EventTypeWarning, v1.EventSurgeBlocked, message}, true
+	case v1.ReasonReplacementLate:
+		return Transition{corev1.EventTypeWarning, v1.EventReplacementLate, message}, true
+	case v1.ReasonNotInPlace:
+		return Transition{corev1.EventTypeWarning, v1.EventNotInPlace, message}, true
+	default:
+		return Transition{}, false
+	}
 }
 
 // haltOf returns what a halt means for the pods.

@@ -38,9 +38,7 @@ func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	}
 	o := Observe(m, pods...)
 	o.Revisions = []*appsv1.ControllerRevision{stored}
-	report := ReportOf(o)
-	report.Plan = plan.Make(o).ForStatus()
-	m.Status, _ = status.Compute(report)
+	m.Status, _ = status.Compute(Planned(o))
 	return snapshot.New(m, pods, o.Revisions, nil, Now)
 }
 

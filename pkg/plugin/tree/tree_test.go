@@ -21,9 +21,7 @@ import (
 // seen returns a snapshot of an observation, with the status that the controller would write.
 func seen(o plan.Observed, missing ...string) snapshot.Snapshot {
 	m := o.Manager
-	report := ReportOf(o)
-	report.Plan = plan.Make(o).ForStatus()
-	m.Status, _ = status.Compute(report)
+	m.Status, _ = status.Compute(Planned(o))
 	m.CreationTimestamp.Time = o.Now.Add(-time.Hour)
 	s := snapshot.New(m, o.Pods, o.Revisions, missing, o.Now)
 	for _, revision := range s.Stored {

@@ -19,9 +19,7 @@ import (
 
 // seen returns a snapshot of an observation, with the status that the controller would write.
 func seen(o plan.Observed) snapshot.Snapshot {
-	report := ReportOf(o)
-	report.Plan = plan.Make(o).ForStatus()
-	o.Manager.Status, _ = status.Compute(report)
+	o.Manager.Status, _ = status.Compute(Planned(o))
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 

@@ -1,4 +1,4 @@
-package plan_test
+package rollout_test
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
@@ -19,16 +19,16 @@ import (
 var between = OfImage("v1.5")
 
 // withBetween stores the release in between.
-func withBetween(o *Observed) {
+func withBetween(o *plan.Observed) {
 	stored := Stored(Manager(0, Image("v1.5")), 2)
 	o.Revisions[1].Revision = 3
 	o.Revisions = append(o.Revisions, stored)
 }
 
 // made counts the pods that a plan creates, by the image of their revision.
-func made(plan Plan) map[string]int {
+func made(decided plan.Plan) map[string]int {
 	count := map[string]int{}
-	for _, c := range plan.Create {
+	for _, c := range decided.Create {
 		count[c.Revision.Template().Spec.Containers[0].Image]++
 	}
 	return count
@@ -38,7 +38,7 @@ func made(plan Plan) map[string]int {
 // there and has not failed. They are created from the current revision only if no such pod is left, or in a rollback.
 func TestWhatRunsIsLeftAlone(t *testing.T) {
 	one := Limits("0", "1")
-	failed := func(o *Observed) { o.Revisions[2].Annotations = map[string]string{v1.AnnotationFailed: "true"} }
+	failed := func(o *plan.Observed) { o.Revisions[2].Annotations = map[string]string{v1.AnnotationFailed: "true"} }
 	pods := func(count int, change ...func(*corev1.Pod)) (all []*corev1.Pod) {
 		for i := range count {
 			all = append(all, Pod(i, change...))
@@ -46,7 +46,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 		return all
 	}
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     map[string]int
 		deleted  int
 	}{
@@ -70,7 +70,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 			observed: With(RollingOut(Next(4, one, Partition("3")), Pod(0), Pod(1, between), Pod(2), Pod(3)), withBetween), want: map[string]int{"v2": 1}, deleted: 1,
 		},
 		"back to the good release: no partition holds that": {
-			observed: With(Observe(Manager(3, one, Partition("2")), Pod(0), Pod(1, between), Pod(2)), func(o *Observed) {
+			observed: With(Observe(Manager(3, one, Partition("2")), Pod(0), Pod(1, between), Pod(2)), func(o *plan.Observed) {
 				o.Revisions = append(o.Revisions, Stored(Manager(0, Image("v1.5")), 0))
 			}),
 			want: map[string]int{"nginx": 1}, deleted: 1,
@@ -82,7 +82,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 			want:     map[string]int{"nginx": 3}, deleted: 3,
 		},
 		"revisions that are lost": {
-			observed: With(RollingOut(Next(4, one, Partition("2")), Pod(0, between), Pod(1, between), Pod(2, between), Pod(3, V2)), func(o *Observed) {
+			observed: With(RollingOut(Next(4, one, Partition("2")), Pod(0, between), Pod(1, between), Pod(2, between), Pod(3, V2)), func(o *plan.Observed) {
 				o.Revisions, o.Manager.Status.CurrentRevision = o.Revisions[1:2], ""
 			}),
 			want: map[string]int{"v2": 1}, deleted: 1,
@@ -90,15 +90,15 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			plan := Make(test.observed)
-			got := made(plan)
-			for _, d := range plan.Delete {
+			decided := plan.Make(test.observed)
+			got := made(decided)
+			for _, d := range decided.Delete {
 				if d.Pod.Spec.Containers[0].Image == "nginx" && d.Why.IsRollout() && strings.Contains(name, "canary takes") {
 					t.Errorf("the good pod %s is deleted", d.Pod.Name)
 				}
 			}
-			if len(got) != len(test.want) || len(plan.Delete) != test.deleted {
-				t.Errorf("made %v, want %v; deleted %d, want %d", got, test.want, len(plan.Delete), test.deleted)
+			if len(got) != len(test.want) || len(decided.Delete) != test.deleted {
+				t.Errorf("made %v, want %v; deleted %d, want %d", got, test.want, len(decided.Delete), test.deleted)
 			}
 			for image, count := range test.want {
 				if got[image] != count {
@@ -113,7 +113,7 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = "unknown" }
 	o := RollingOut(Next(2, Limits("0", "1"), InPlace(v1.InPlaceOnly, 0)), Pod(0, V2), Pod(1, V2), Pod(2, stranger))
-	if moves := ActionsOf(Make(o)); moves != "-2" {
+	if moves := ActionsOf(plan.Make(o)); moves != "-2" {
 		t.Errorf("moves %q, want the stranger to go", moves)
 	}
 }
@@ -126,14 +126,14 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 		m := Next(3, Limits("0", "1"), Rollback, Strategy(strategy))
 		o := RollingOut(m, Pod(0, young), Pod(1, young), Pod(2, young))
 		m.Status.CurrentRevision = ""
-		if moves := ActionsOf(Make(o)); moves != "" {
+		if moves := ActionsOf(plan.Make(o)); moves != "" {
 			t.Fatalf("%s: %s before the status names what to return to", strategy, moves)
 		}
 		m.Status, _ = status.Compute(ReportOf(o))
 		if m.Status.CurrentRevision != o.Revisions[0].Name {
 			t.Fatalf("%s: the current revision is %q", strategy, m.Status.CurrentRevision)
 		}
-		if plan := Make(o); len(plan.Delete) == 0 {
+		if decided := plan.Make(o); len(decided.Delete) == 0 {
 			t.Errorf("%s: the rollout does not begin", strategy)
 		}
 		o.Pods = []*corev1.Pod{Pod(0), Pod(1), Pod(3, V2, Crashing)}
@@ -165,7 +165,7 @@ func TestFailuresAreThoseOfTheRevision(t *testing.T) {
 	}
 	one := Limits("1", "0")
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		halted   bool
 		failed   bool
 		moves    string
@@ -178,14 +178,14 @@ func TestFailuresAreThoseOfTheRevision(t *testing.T) {
 		"deleted again and again, rolled back":     {observed: RollingOut(Next(3, one, Rollback, failing(30*time.Second)), append(Pods3(), Pod(9, V2, NotReady, CreatedAgo(time.Second)))...), failed: true},
 		"gone, and rolled back":                    {observed: RollingOut(Next(3, one, Rollback, failing(30*time.Second)), Pods3()...), failed: true},
 		"all are updated, and one of them took it": {observed: RollingOut(Next(2, one, failing(10*time.Second)), Pod(0, V2), Pod(1, V2)), halted: true},
-		"the record is about an earlier revision":  {observed: With(RollingOut(Next(3, Limits("0", "1"), failing(10*time.Second)), Pods3()...), func(o *Observed) { o.Manager.Status.Rollout.Revision = "web-other" }), moves: "+3 new, -2"},
+		"the record is about an earlier revision":  {observed: With(RollingOut(Next(3, Limits("0", "1"), failing(10*time.Second)), Pods3()...), func(o *plan.Observed) { o.Manager.Status.Rollout.Revision = "web-other" }), moves: "+3 new, -2"},
 		"no pod is to be updated: nothing to halt": {observed: RollingOut(Next(3, one, Partition("100%"), failing(10*time.Second)), Pods3()...)},
 		"a threshold of two, one has failed":       {observed: RollingOut(Next(3, Limits("0", "1"), MaxFailed("2"), failing(10*time.Second)), Pods3()...), moves: "+3 new, -2"},
 		"onFailure Continue":                       {observed: RollingOut(Next(3, Limits("0", "1"), OnFailure(v1.ContinueOnFailure), failing(10*time.Second)), Pods3()...), moves: "+3 new, -2"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ActionsOf(Make(test.observed)); got != test.moves {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.moves {
 				t.Errorf("moves %q, want %q", got, test.moves)
 			}
 			got, _ := status.Compute(ReportOf(test.observed))
@@ -219,8 +219,8 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 		return map[string]string{v1.AnnotationGood: Now.Add(-ago).UTC().Format(time.RFC3339)}
 	}
 	failedMark := map[string]string{v1.AnnotationFailed: "true"}
-	lost := func(annotations ...map[string]string) func(*Observed) {
-		return func(o *Observed) {
+	lost := func(annotations ...map[string]string) func(*plan.Observed) {
+		return func(o *plan.Observed) {
 			o.Manager.Status = v1.PodManagerStatus{}
 			for i := range annotations {
 				o.Revisions[i].Annotations = annotations[i]
@@ -229,7 +229,7 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 	}
 	one := Limits("0", "1")
 	tests := map[string]struct {
-		observed        Observed
+		observed        plan.Observed
 		moves           string
 		current, failed int // index of the revision; -1 for none
 	}{
@@ -237,8 +237,8 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 		"at rest":                     {observed: With(RollingOut(Next(2, one), Pod(0, V2), Pod(1, V2)), lost(good(time.Hour), good(time.Minute))), current: 1, failed: -1},
 		"in mid-rollout":              {observed: With(RollingOut(Next(3, one), Pods3()...), lost(good(time.Hour), nil)), moves: "+3 new, -2", current: 0, failed: -1},
 		"halted only":                 {observed: With(RollingOut(Next(3, one), Pods3()...), lost(good(time.Hour), failedMark)), moves: "+3 new, -2", current: 0, failed: -1},
-		"tried again after another":   {observed: With(RollingOut(Next(3, one, Rollback), Pods3()...), lost(good(time.Hour), failedMark), func(o *Observed) { o.Revisions[0].Revision = 3 }), moves: "+3 new, -2", current: 0, failed: -1},
-		"the status knows of a later": {observed: With(RollingOut(Next(3, one), Pods3()...), func(o *Observed) { o.Revisions[1].Annotations = good(time.Hour) }), moves: "+3 new, -2", current: 0, failed: -1},
+		"tried again after another":   {observed: With(RollingOut(Next(3, one, Rollback), Pods3()...), lost(good(time.Hour), failedMark), func(o *plan.Observed) { o.Revisions[0].Revision = 3 }), moves: "+3 new, -2", current: 0, failed: -1},
+		"the status knows of a later": {observed: With(RollingOut(Next(3, one), Pods3()...), func(o *plan.Observed) { o.Revisions[1].Annotations = good(time.Hour) }), moves: "+3 new, -2", current: 0, failed: -1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 				}
 				return test.observed.Revisions[index].Name
 			}
-			if got := ActionsOf(Make(test.observed)); got != test.moves {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.moves {
 				t.Errorf("moves %q, want %q", got, test.moves)
 			}
 			got, _ := status.Compute(ReportOf(test.observed))
@@ -262,12 +262,12 @@ func TestVerdictsSurviveTheStatus(t *testing.T) {
 // The current revision is marked as good, once.
 func TestGoodRevisionIsMarked(t *testing.T) {
 	o := RollingOut(Next(3, Limits("0", "1")), Pods3()...)
-	plan := Make(o)
-	if len(plan.Mark) != 1 || plan.Mark[0].Name != o.Revisions[0].Name || plan.Mark[0].Annotations[v1.AnnotationGood] == "" {
-		t.Fatalf("marks %+v", plan.Mark)
+	decided := plan.Make(o)
+	if len(decided.Mark) != 1 || decided.Mark[0].Name != o.Revisions[0].Name || decided.Mark[0].Annotations[v1.AnnotationGood] == "" {
+		t.Fatalf("marks %+v", decided.Mark)
 	}
-	o.Revisions = []*appsv1.ControllerRevision{plan.Mark[0], o.Revisions[1]}
-	if plan = Make(o); len(plan.Mark) > 0 {
-		t.Errorf("marks it again: %+v", plan.Mark)
+	o.Revisions = []*appsv1.ControllerRevision{decided.Mark[0], o.Revisions[1]}
+	if decided = plan.Make(o); len(decided.Mark) > 0 {
+		t.Errorf("marks it again: %+v", decided.Mark)
 	}
 }

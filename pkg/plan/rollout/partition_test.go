@@ -1,4 +1,4 @@
-package plan_test
+package rollout_test
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 	"github.com/mycompany/podmanager/pkg/plan/status"
@@ -18,7 +18,7 @@ import (
 func TestPartition(t *testing.T) {
 	one := Limits("0", "1")
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 		why      rollout.Why
 	}{
@@ -73,11 +73,11 @@ func TestPartition(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			plan := Make(test.observed)
-			if got := ActionsOf(plan); got != test.want {
+			decided := plan.Make(test.observed)
+			if got := ActionsOf(decided); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
-			for _, d := range plan.Delete {
+			for _, d := range decided.Delete {
 				if d.Why != test.why {
 					t.Errorf("%s deleted because %q, want %q", d.Pod.Name, d.Why, test.why)
 				}
@@ -94,10 +94,10 @@ func replicasBefore(replicas int32) func(*v1.PodManager) {
 }
 
 func TestPaused(t *testing.T) {
-	lost := func(o *Observed) { o.Manager.Status.UpdatedReplicas = 1 }
-	fresh := func(o *Observed) { o.Manager.Status = v1.PodManagerStatus{} }
+	lost := func(o *plan.Observed) { o.Manager.Status.UpdatedReplicas = 1 }
+	fresh := func(o *plan.Observed) { o.Manager.Status = v1.PodManagerStatus{} }
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 	}{
 		"no pod is updated": {
@@ -149,14 +149,14 @@ func TestPaused(t *testing.T) {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 		},
 		"a new PodManager that has adopted some pods creates no others: they may be handed over next": {
-			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *Observed) { o.Manager.Status.Replicas = 1 }),
+			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
 		},
 		"a new PodManager adopts without a pause: the others are created": {
 			observed: With(Observe(Manager(3), Pod(0, Unlabelled)), fresh),
 			want:     "+1 new, +2 new",
 		},
 		"a PodManager that had all pods by adoption replaces those that it loses": {
-			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *Observed) { replicasBefore(3)(o.Manager) }),
+			observed: With(Observe(Manager(3, Paused), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, func(o *plan.Observed) { replicasBefore(3)(o.Manager) }),
 			want:     "+2 new",
 		},
 		"a new PodManager with more adopted pods than wanted scales down": {
@@ -168,11 +168,11 @@ func TestPaused(t *testing.T) {
 			want:     "+1 new, +2 new",
 		},
 		"a PodManager that has lost all pods creates them": {
-			observed: With(Observe(Manager(2, Paused)), fresh, func(o *Observed) { o.Manager.Status.Replicas = 2 }),
+			observed: With(Observe(Manager(2, Paused)), fresh, func(o *plan.Observed) { o.Manager.Status.Replicas = 2 }),
 			want:     "+0 new, +1 new",
 		},
 		"a PodManager with a rollout record and no pods creates them": {
-			observed: With(Observe(Manager(2, Paused, Rolled(2, 0, 0))), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
+			observed: With(Observe(Manager(2, Paused, Rolled(2, 0, 0))), func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new",
 		},
 		"without an update a lost pod is replaced": {
@@ -186,7 +186,7 @@ func TestPaused(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ActionsOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -197,7 +197,7 @@ func TestHalted(t *testing.T) {
 	one, rolledBack := Limits("0", "1"), func(m *v1.PodManager) { m.Status.FailedRevision = RevisionFor(m).Name }
 	rollback := OnFailure(v1.RollbackOnFailure)
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 	}{
 		"a failing pod halts the rollout": {
@@ -285,7 +285,7 @@ func TestHalted(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ActionsOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -303,9 +303,9 @@ func recorded(name string) func(*v1.PodManager) {
 // failure would not count.
 func TestFailureIsRecordedFirst(t *testing.T) {
 	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
-	plan := Make(observed)
-	if moves := ActionsOf(plan); moves != "" || Until(plan.Again) != time.Second {
-		t.Errorf("moves %q, again %v; want none, and a look after a second", moves, plan.Again)
+	decided := plan.Make(observed)
+	if moves := ActionsOf(decided); moves != "" || Until(decided.Again) != time.Second {
+		t.Errorf("moves %q, again %v; want none, and a look after a second", moves, decided.Again)
 	}
 	if report, _ := status.Compute(ReportOf(observed)); report.Rollout == nil || len(report.Rollout.Failing) != 1 {
 		t.Errorf("the record is %+v", report.Rollout)
@@ -315,8 +315,8 @@ func TestFailureIsRecordedFirst(t *testing.T) {
 // A backoff for new pods does not keep a rollback from creating old ones.
 func TestRollbackIsNotHeld(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure), FailedNow)
-	plan := Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), Held(Now.Add(time.Minute))))
-	if got := ActionsOf(plan); got != "+3 old, -2" {
+	decided := plan.Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), Held(Now.Add(time.Minute))))
+	if got := ActionsOf(decided); got != "+3 old, -2" {
 		t.Errorf("got %q", got)
 	}
 }

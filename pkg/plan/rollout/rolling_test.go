@@ -1,4 +1,4 @@
-package plan_test
+package rollout_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
@@ -15,7 +15,7 @@ func TestRollingUpdate(t *testing.T) {
 	starting := []func(*corev1.Pod){V2, NotReady}
 	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 	}{
 		"the default for 3 replicas: maxSurge 1, maxUnavailable 0": {
@@ -39,11 +39,11 @@ func TestRollingUpdate(t *testing.T) {
 			want:     "+3 new, +4 new, +5 new, -2, -1, -0",
 		},
 		"TerminationComplete: the replacement waits until the old pod is gone": {
-			observed: RollingOut(Next(3, Limits("0", "1"), complete), Pods3()...),
+			observed: RollingOut(Next(3, Limits("0", "1"), TerminationComplete), Pods3()...),
 			want:     "-2",
 		},
 		"TerminationComplete: a terminating pod counts against maxSurge": {
-			observed: RollingOut(Next(3, Limits("1", "0"), complete), Pod(0), Pod(1), Pod(2), Pod(3, Terminating)),
+			observed: RollingOut(Next(3, Limits("1", "0"), TerminationComplete), Pod(0), Pod(1), Pod(2), Pod(3, Terminating)),
 		},
 		"an unavailable old pod goes first, and not against maxUnavailable": {
 			observed: RollingOut(Next(3, Limits("0", "1")), Pod(0, NotReady), Pod(1), Pod(2, NotReady)),
@@ -112,7 +112,7 @@ func TestRollingUpdate(t *testing.T) {
 			want:     "+3 old, +4 old",
 		},
 		"without a last good revision all pods are of the new template": {
-			observed: With(RollingOut(Next(3)), func(o *Observed) { o.Manager.Status.CurrentRevision = "" }),
+			observed: With(RollingOut(Next(3)), func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }),
 			want:     "+0 new, +1 new, +2 new",
 		},
 		"a marked pod waits for its replacement, which stays, beside a superseded revision": {
@@ -128,7 +128,7 @@ func TestRollingUpdate(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ActionsOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -136,16 +136,16 @@ func TestRollingUpdate(t *testing.T) {
 }
 
 func TestHeldRollout(t *testing.T) {
-	plan := Make(With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))))
-	if plan.Held == nil || plan.Held.Reason != v1.ReasonForbidden || Until(plan.Again) != time.Minute {
-		t.Errorf("held %v, again %v: the refusal is not told", plan.Held, plan.Again)
+	decided := plan.Make(With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))))
+	if decided.Held == nil || decided.Held.Reason != v1.ReasonForbidden || Until(decided.Again) != time.Minute {
+		t.Errorf("held %v, again %v: the refusal is not told", decided.Held, decided.Again)
 	}
 }
 
 func TestOtherStrategies(t *testing.T) {
 	recreate, onDelete := Strategy(v1.RecreateStrategy), Strategy(v1.OnDeleteStrategy)
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 	}{
 		"Recreate: first all old pods go": {
@@ -200,7 +200,7 @@ func TestOtherStrategies(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ActionsOf(Make(test.observed)); got != test.want {
+			if got := ActionsOf(plan.Make(test.observed)); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})

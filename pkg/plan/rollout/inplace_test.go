@@ -1,6 +1,7 @@
-package plan_test
+package rollout_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -8,20 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	. "github.com/mycompany/podmanager/pkg/plan"
-	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
-
-func closed(p *corev1.Pod) { NotReady(p); Gated(corev1.ConditionFalse, time.Minute)(p) }
-
-func refusedChange(p *corev1.Pod) {
-	note := `{"revision":"` + RevisionFor(Next(0)).Hash + `","refused":"no such thing"}`
-	metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationInPlace, note)
-}
 
 // forbiddenChange returns a change that records an update that the API server has forbidden. The update may be retried after retryIn.
 func forbiddenChange(retryIn time.Duration) func(p *corev1.Pod) {
@@ -59,7 +53,7 @@ func TestInPlaceMoves(t *testing.T) {
 	}
 	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
 	tests := map[string]struct {
-		observed Observed
+		observed plan.Observed
 		want     string
 		again    time.Duration
 	}{
@@ -109,11 +103,11 @@ func TestInPlaceMoves(t *testing.T) {
 			want:     "+1 new, -0",
 		},
 		"InPlaceIfPossible: a pod whose update was refused is replaced": {
-			observed: RollingOut(Next(1, possible, one), Pod(1, refusedChange)),
+			observed: RollingOut(Next(1, possible, one), Pod(1, RefusedChange)),
 			want:     "+0 new, -1",
 		},
 		"InPlaceOnly: a refused update stops the rollout": {
-			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, refusedChange)),
+			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, RefusedChange)),
 		},
 		"InPlaceOnly: a forbidden update waits": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, forbiddenChange(time.Minute))),
@@ -166,15 +160,15 @@ func TestInPlaceMoves(t *testing.T) {
 			want: "Update 0",
 		},
 		"a deferred resize does not keep the gate closed": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1),
 				Resizing(corev1.PodResizePending, corev1.PodReasonDeferred))),
 			want: "Open 1",
 		},
 		"the gate stays closed while the kubelet has yet to restart the pod": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Closed, InPlaceTo("v2", 0, time.Second), Runs("nginx", "id-before", 0))),
 		},
 		"the gate is opened after the restart": {
-			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
+			observed: RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Closed, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			want:     "Open 1",
 		},
 		"the gate of a new pod is opened": {
@@ -215,81 +209,31 @@ func TestInPlaceMoves(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			plan := Make(test.observed)
-			if got := ActionsOf(plan); got != test.want {
+			decided := plan.Make(test.observed)
+			if got := ActionsOf(decided); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
-			if Until(plan.Again) != test.again {
-				t.Errorf("again %v, want %v", plan.Again, test.again)
+			if Until(decided.Again) != test.again {
+				t.Errorf("again %v, want %v", decided.Again, test.again)
 			}
 		})
 	}
 }
 
-func TestIsUpdating(t *testing.T) {
-	behind := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 1 }
-	level := func(p *corev1.Pod) { p.Generation, p.Status.ObservedGeneration = 2, 2 }
-	changed := InPlaceTo("v2", 3, time.Minute)
-	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
-	tests := map[string]struct {
-		pod  *corev1.Pod
-		want bool
-		// available is whether the pod is available meanwhile.
-		available bool
-	}{
-		"never updated":                      {pod: Pod(0, behind), available: true},
-		"not restarted yet":                  {pod: Pod(0, changed, Runs("nginx", "id-before", 3)), want: true},
-		"no container status":                {pod: Pod(0, changed), want: true},
-		"the image name says nothing":        {pod: Pod(0, changed, Runs("v2", "id-before", 3)), want: true},
-		"the same image, restarted":          {pod: Pod(0, changed, Runs("docker.io/v2", "id-before", 4)), available: true},
-		"another image, not restarted":       {pod: Pod(0, changed, Runs("docker.io/v2", "id-after", 3)), available: true},
-		"an empty image ID says nothing":     {pod: Pod(0, changed, Runs("docker.io/v2", "", 3)), want: true},
-		"the kubelet has not observed it":    {pod: Pod(0, changed, Runs("v2", "id-after", 4), behind), want: true},
-		"the kubelet has observed it":        {pod: Pod(0, changed, Runs("v2", "id-after", 4), level), available: true},
-		"resize in progress":                 {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, "")), want: true},
-		"resize deferred":                    {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred), want: true, available: true},
-		"resize infeasible":                  {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)), want: true, available: true},
-		"resize failed":                      {pod: Pod(0, changed, Runs("v2", "id-after", 4), Resizing(corev1.PodResizeInProgress, corev1.PodReasonError)), want: true, available: true},
-		"resize deferred, not restarted yet": {pod: Pod(0, changed, Runs("nginx", "id-before", 3), deferred), want: true},
-		"resize deferred, but not observed":  {pod: Pod(0, changed, Runs("v2", "id-after", 4), deferred, behind), want: true},
-		"resize deferred, drained":           {pod: Pod(0, closed, changed, Runs("v2", "id-after", 4), deferred), want: true},
-		"the record is of another revision":  {pod: Pod(0, changed, Runs("nginx", "id-before", 3), OfImage("v3")), available: true},
-		"a refused update":                   {pod: Pod(0, V2, refusedChange, behind), available: true},
-	}
-	for name, test := range tests {
+// A restart is a rollout. An update in place cannot restart pods.
+func TestRestartMoves(t *testing.T) {
+	restart := RestartAt("2026-11-15T12:00:00Z")
+	for name, change := range map[string]func(*v1.PodManager){
+		"the short form": func(*v1.PodManager) {}, "in full": Whole, "in place": InPlace(v1.InPlaceIfPossible, 0),
+	} {
 		t.Run(name, func(t *testing.T) {
-			if got := inplace.IsUpdating(test.pod); got != test.want {
-				t.Errorf("updating: %v", got)
-			}
-			if got := health.IsAvailable(test.pod, 0, Now); got != test.available {
-				t.Errorf("available: %v", got)
+			if got := ActionsOf(plan.Make(RollingOut(Manager(3, Limits("0", "1"), change, restart), Pods3()...))); got != "+3 new, -2" {
+				t.Errorf("got %q", got)
 			}
 		})
 	}
-}
-
-// Until the update in place, the Ready condition describes the old containers. So minReadySeconds counts from the update.
-func TestAvailableAfterAnUpdate(t *testing.T) {
-	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
-		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
-		if got := health.IsAvailable(p, time.Minute, Now); got != want {
-			t.Errorf("%v after the change available: %v", ago, got)
-		}
-	}
-}
-
-// A refused update does not erase the record of the pod's last update in place.
-func TestAvailableAfterARefusal(t *testing.T) {
-	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
-		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))
-		step := inplace.Update{Pod: p, Step: inplace.StepUpdate, From: RevisionWith("", TemplateWith()), To: RevisionWith("other", TemplateWith())}
-		patch, err := step.RefusalPatch(requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "no"}, true, Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ApplyPatch(p, patch)
-		if got := health.IsAvailable(p, time.Minute, Now); got != want {
-			t.Errorf("%v after the change available: %v; %s", ago, got, p.Annotations[v1.AnnotationInPlace])
-		}
+	o := RollingOut(Manager(3, InPlace(v1.InPlaceOnly, 0), restart), Pods3()...)
+	if status, _ := status.Compute(ReportOf(o)); ReasonIn(&status, v1.ConditionReady) != v1.ReasonNotInPlace || !strings.Contains(MessageIn(&status, v1.ConditionReady), "a restart was asked for") {
+		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
 	}
 }

@@ -1,0 +1,43 @@
+package plan
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plan/status"
+)
+
+// Report returns what the status is computed from: the decisions of the plan, and the pods after it was carried out. changed is whether carrying it
+// out has changed any pod. Then the rollout is assessed once more, because the status describes the pods as they are now. The same holds if
+// revisions were stored: a revision counts only when it is stored.
+func (p Plan) Report(manager *v1.PodManager, pods []*corev1.Pod, changed bool, now time.Time) status.Report {
+	kept, _ := podstate.KeepOrRelease(manager, pods)
+	active, finished, _ := podstate.Split(kept)
+	stay := p.withoutLeaving(active)
+	report := status.Report{
+		Manager: manager, Budget: rollout.BudgetOf(manager), Pods: pods, Active: stay, Leaving: len(active) - len(stay), Rollout: p.Rollout, Now: now,
+		Plan: status.Decided{
+			ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign, Leaving: p.Leaving, Alone: p.Alone, NodesForbidden: p.NodesForbidden,
+		},
+	}
+	if manager.DeletionTimestamp == nil && (changed || p.Rollout == nil || len(p.Adopt)+len(p.Store) > 0) {
+		report.Rollout = rollout.Assess(manager, p.Revisions, p.Capabilities, stay, finished, now).Conclude()
+	}
+	return report
+}
+
+// withoutLeaving returns the active pods that count.
+func (p Plan) withoutLeaving(active []*corev1.Pod) []*corev1.Pod {
+	if len(p.Leaving) == 0 {
+		return active
+	}
+	return slices.DeleteFunc(slices.Clone(active), func(pod *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID })
+	})
+}

@@ -1,0 +1,43 @@
+package rollout
+
+import (
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// Conclusion is what follows from a rollout for the status. Later plans act on it, once the status has it.
+type Conclusion struct {
+	// State is the rollout that the status describes. If the new revision fails now, it is the rollback.
+	*State
+	Progress
+	// FailedRevision is the revision that has failed and is rolled back, or empty. CurrentRevision is the last good revision, or empty.
+	FailedRevision, CurrentRevision string
+	// Failed is the rollout in which the new revision fails now. It is nil if the revision has not failed, or has failed before.
+	Failed *State
+}
+
+// Conclude returns what follows from the rollout: whether the new revision has failed, or is good from now on, and the record to keep.
+func (r *State) Conclude() *Conclusion {
+	c := &Conclusion{State: r, Progress: r.trackProgress()}
+	wait, started := r.UntilProven()
+	c.Again = requeue.After(r.Now, wait, requeue.RequeueProven).Sooner(c.Again)
+	c.CurrentRevision = r.currentRevision(started && wait == 0)
+	c.FailedRevision = r.failedRevision(c.Progress)
+	if c.FailedRevision != "" && !r.RolledBack {
+		c.State, c.Failed, c.Record = r.rollBack(), r, nil
+	}
+	return c
+}
+
+// currentRevision returns the name of the revision that the next rollout may return to, or empty if there is none. A revision has to be stored first.
+func (r *State) currentRevision(isProven bool) string {
+	switch {
+	case r.IsOldProven() && r.Old.IsStored():
+		return r.Old.Name
+	case isProven && r.Revisions.Update.IsStored():
+		return r.Revisions.Update.Name
+	case r.Revisions.Current != nil:
+		return r.Revisions.Current.Name
+	default:
+		return r.Manager.Status.CurrentRevision
+	}
+}
