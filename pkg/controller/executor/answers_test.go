@@ -88,7 +88,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 					isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
 				}
 				if done.Err == nil && !isHeld && !slices.Contains(test.done, answer) {
-					t.Errorf("nothing is left to do: again %v, waiting %v, created %d, deleted %d", done.Again, e.Tracker.Waiting(key), len(done.Created), len(done.Deleted))
+					t.Errorf("nothing is left to do: again %v, waiting %v, created %d, deleted %d", done.Again, e.States.Of(key).Waiting(), len(done.Created), len(done.Deleted))
 				}
 			})
 		}
