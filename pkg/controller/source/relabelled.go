@@ -11,9 +11,9 @@ import (
 )
 
 // Relabelled lists the pods of PodManagers that have lost the label by which the informers select pods, and have kept the one with the UID.
-// The API server selects them in its cache, so that the list costs the same in any cluster.
+// The API server selects them, so that the list is short in any cluster.
 func (s Scope) Relabelled(ctx context.Context, client metadata.Interface) (*metav1.PartialObjectMetadataList, error) {
 	return client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(s.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: "!" + v1.LabelManager + "," + v1.LabelManagerUID, ResourceVersion: "0",
+		LabelSelector: "!" + v1.LabelManager + "," + v1.LabelManagerUID,
 	})
 }
