@@ -52,6 +52,7 @@ var layers = []string{
 	"pkg/clients",
 	"pkg/leader",
 	"pkg/serve",
+	"pkg/webhook/metrics",
 	"pkg/webhook/validation",
 	"pkg/webhook/conversion",
 	"pkg/webhook/certificates",

@@ -4,8 +4,6 @@ import (
 	"math/big"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/tools/cache"
 )
 
 // resourceVersions come from the API server. IsNewer orders each pair in at most one direction, and compares numbers numerically, however
@@ -51,21 +49,21 @@ func version(text string) (*big.Int, bool) {
 // checkTracker checks that a store that has seen the newest write is never behind, and that a store that has seen nothing always is.
 func checkTracker(t *testing.T, writes ...string) {
 	t.Helper()
-	tracker, owner, now := NewTracker(), cache.ObjectName{Name: "web"}, time.Unix(1, 0)
+	tracker, now := &Tracker{}, time.Unix(1, 0)
 	newest := ""
 	for _, write := range writes {
 		if _, ok := version(write); !ok {
 			return
 		}
-		tracker.Saw(owner, "pods", write, now)
+		tracker.Saw("pods", write, now)
 		if IsNewer(write, newest) {
 			newest = write
 		}
 	}
-	if _, behind := tracker.Behind(owner, map[Resource]string{}, now); !behind {
+	if _, behind := tracker.Behind(map[Resource]string{}, now); !behind {
 		t.Errorf("nothing is seen, and %q is written, but no wait", writes)
 	}
-	if wait, behind := tracker.Behind(owner, map[Resource]string{"pods": newest}, now); behind || tracker.Waiting(owner) {
+	if wait, behind := tracker.Behind(map[Resource]string{"pods": newest}, now); behind || tracker.Waiting() {
 		t.Errorf("%q is seen, and of %q still something to wait for: %v", newest, writes, wait)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"k8s.io/client-go/tools/cache"
 )
 
 const (
@@ -13,11 +11,7 @@ const (
 	managers Resource = "managers"
 )
 
-var (
-	web  = cache.NewObjectName("ns", "web")
-	shop = cache.NewObjectName("ns", "shop")
-	now  = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-)
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func seen(podsVersion, managersVersion string) map[Resource]string {
 	return map[Resource]string{pods: podsVersion, managers: managersVersion}
@@ -30,23 +24,21 @@ func TestBehind(t *testing.T) {
 		want  bool
 	}{
 		"nothing written":           {func(*Tracker) {}, seen("1", "1"), false},
-		"store has caught up":       {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("10", "1"), false},
-		"store is ahead":            {func(t *Tracker) { t.Saw(web, pods, "9", now) }, seen("10", "1"), false},
-		"numbers, not text":         {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("9", "1"), true},
-		"store has seen nothing":    {func(t *Tracker) { t.Saw(web, pods, "10", now) }, seen("", ""), true},
-		"the newest write counts":   {func(t *Tracker) { t.Saw(web, pods, "10", now); t.Saw(web, pods, "5", now) }, seen("7", "1"), true},
-		"every resource counts":     {func(t *Tracker) { t.Saw(web, pods, "5", now); t.Saw(web, managers, "8", now) }, seen("7", "7"), true},
-		"others' writes do not":     {func(t *Tracker) { t.Saw(shop, pods, "10", now) }, seen("1", "1"), false},
-		"forgotten":                 {func(t *Tracker) { t.Saw(web, pods, "10", now); t.Forget(web) }, seen("1", "1"), false},
-		"a server that went back":   {func(t *Tracker) { t.Saw(web, pods, "900", now); t.ReadLive(web, seen("50", "50"), now) }, seen("50", "50"), false},
-		"live is newer than stores": {func(t *Tracker) { t.ReadLive(web, seen("50", "50"), now) }, seen("49", "50"), true},
-		"not comparable":            {func(t *Tracker) { t.Saw(web, pods, "abc", now) }, seen("7", "1"), false},
+		"store has caught up":       {func(t *Tracker) { t.Saw(pods, "10", now) }, seen("10", "1"), false},
+		"store is ahead":            {func(t *Tracker) { t.Saw(pods, "9", now) }, seen("10", "1"), false},
+		"numbers, not text":         {func(t *Tracker) { t.Saw(pods, "10", now) }, seen("9", "1"), true},
+		"store has seen nothing":    {func(t *Tracker) { t.Saw(pods, "10", now) }, seen("", ""), true},
+		"the newest write counts":   {func(t *Tracker) { t.Saw(pods, "10", now); t.Saw(pods, "5", now) }, seen("7", "1"), true},
+		"every resource counts":     {func(t *Tracker) { t.Saw(pods, "5", now); t.Saw(managers, "8", now) }, seen("7", "7"), true},
+		"a server that went back":   {func(t *Tracker) { t.Saw(pods, "900", now); t.RecordLive(seen("50", "50"), now) }, seen("50", "50"), false},
+		"live is newer than stores": {func(t *Tracker) { t.RecordLive(seen("50", "50"), now) }, seen("49", "50"), true},
+		"not comparable":            {func(t *Tracker) { t.Saw(pods, "abc", now) }, seen("7", "1"), false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			tracker := NewTracker()
+			tracker := &Tracker{}
 			test.wrote(tracker)
-			if _, got := tracker.Behind(web, test.seen, now); got != test.want {
+			if _, got := tracker.Behind(test.seen, now); got != test.want {
 				t.Errorf("behind = %v, want %v", got, test.want)
 			}
 		})
@@ -54,62 +46,50 @@ func TestBehind(t *testing.T) {
 }
 
 func TestBehindTellsForHowLong(t *testing.T) {
-	tracker := NewTracker()
-	tracker.Saw(web, pods, "10", now)
+	tracker := &Tracker{}
+	tracker.Saw(pods, "10", now)
 	for _, after := range []time.Duration{0, time.Second, time.Minute} {
-		if got, behind := tracker.Behind(web, seen("9", ""), now.Add(after)); got != after || !behind {
+		if got, behind := tracker.Behind(seen("9", ""), now.Add(after)); got != after || !behind {
 			t.Errorf("behind for %v (%v), want %v", got, behind, after)
 		}
 	}
-	if _, behind := tracker.Behind(web, seen("10", ""), now.Add(time.Hour)); behind {
+	if _, behind := tracker.Behind(seen("10", ""), now.Add(time.Hour)); behind {
 		t.Error("still behind")
 	}
-	if tracker.Waiting(web) {
+	if tracker.Waiting() {
 		t.Error("still waiting")
 	}
-	tracker.Saw(web, pods, "20", now.Add(2*time.Hour))
-	if got, _ := tracker.Behind(web, seen("10", ""), now.Add(2*time.Hour)); got != 0 || !tracker.Waiting(web) {
+	tracker.Saw(pods, "20", now.Add(2*time.Hour))
+	if got, _ := tracker.Behind(seen("10", ""), now.Add(2*time.Hour)); got != 0 || !tracker.Waiting() {
 		t.Errorf("behind for %v, want a fresh start", got)
 	}
 }
 
 // After a live read without a version for pods, the pod store need not catch up; a later write makes it wait again.
 func TestWritesAfterALiveRead(t *testing.T) {
-	tracker := NewTracker()
-	tracker.Saw(web, pods, "10", now)
-	tracker.ReadLive(web, map[Resource]string{managers: "12"}, now)
-	if _, behind := tracker.Behind(web, seen("9", "12"), now); behind {
+	tracker := &Tracker{}
+	tracker.Saw(pods, "10", now)
+	tracker.RecordLive(map[Resource]string{managers: "12"}, now)
+	if _, behind := tracker.Behind(seen("9", "12"), now); behind {
 		t.Error("waits for pods that the store shows")
 	}
-	tracker.ReadLive(web, nil, now)
-	tracker.Saw(web, pods, "15", now)
-	if _, behind := tracker.Behind(web, seen("14", "12"), now); !behind {
+	tracker.RecordLive(nil, now)
+	tracker.Saw(pods, "15", now)
+	if _, behind := tracker.Behind(seen("14", "12"), now); !behind {
 		t.Error("does not wait for its own write")
 	}
 }
 
-func TestNothingIsKeptOfAnOwnerAtRest(t *testing.T) {
-	tracker := NewTracker()
-	tracker.Saw(web, pods, "10", now)
-	tracker.MarkUnsettled(web, "web-1")
-	tracker.MarkSettled(web, "web-1")
-	tracker.Behind(web, seen("10", "1"), now)
-	if got := len(tracker.owners); got != 0 {
-		t.Errorf("%d records kept", got)
-	}
-}
-
 func TestUnsettled(t *testing.T) {
-	tracker := NewTracker()
-	tracker.MarkUnsettled(web, "web-1")
-	tracker.MarkUnsettled(web, "web-0")
-	tracker.MarkUnsettled(web, "web-1")
-	if got, want := tracker.Unsettled(web), []string{"web-0", "web-1"}; !slices.Equal(got, want) {
+	tracker := &Tracker{}
+	tracker.MarkUnsettled("web-1")
+	tracker.MarkUnsettled("web-0")
+	tracker.MarkUnsettled("web-1")
+	if got, want := tracker.Unsettled(), []string{"web-0", "web-1"}; !slices.Equal(got, want) {
 		t.Errorf("unsettled %v, want %v", got, want)
 	}
-	tracker.MarkSettled(web, "web-0")
-	tracker.MarkSettled(shop, "web-1")
-	if got, want := tracker.Unsettled(web), []string{"web-1"}; !slices.Equal(got, want) {
+	tracker.MarkSettled("web-0")
+	if got, want := tracker.Unsettled(), []string{"web-1"}; !slices.Equal(got, want) {
 		t.Errorf("unsettled %v, want %v", got, want)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/executor"
 	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/controller/queue"
@@ -54,7 +53,7 @@ type Controller struct {
 // informers; see source.Scopes.
 func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading) (*Controller, error) {
 	deps := reconcile.Deps{
-		Clients: clients, Scopes: source.NewByNamespace(scopes), Tracker: consistency.NewTracker(), States: syncstate.New(),
+		Clients: clients, Scopes: source.NewByNamespace(scopes), States: syncstate.New(),
 		Capabilities: means, Spreading: spreading, Clock: clock.RealClock{},
 	}
 	reporter, err := report.New(ctx, deps)
@@ -210,19 +209,10 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		"addFinalizer", decided.AddFinalizer, "removeFinalizer", decided.RemoveFinalizer)
 	c.States.Of(key).Remember(observed.Manager, decided)
 
-	done, proceed := c.executor.Begin(ctx, key, observed, decided)
-	if proceed && decided.NeedsStatusFirst(observed.Manager) {
-		c.reporter.ReportEarly(ctx, key, observed, decided, done)
-	}
-	if proceed {
-		c.executor.Apply(ctx, key, observed, decided, done)
-	}
-	if done.HasActed() {
-		c.States.Of(key).PodsAsOf = now // the next sync waits until the cache shows these writes
-	}
+	done := c.apply(ctx, key, observed, decided)
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
 	done.Requeue(c.States.Of(key).NextRecheck())
-	if c.Tracker.Waiting(key) {
+	if c.States.Of(key).Waiting() {
 		// Requeue the key even if the watch has stalled.
 		done.Requeue(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.RequeueUncertain))
 	}
@@ -232,4 +222,19 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		result = metrics.ResultUnchanged
 	}
 	return result, done.Again, done.Failed(err)
+}
+
+// apply carries out a plan, unless it is outdated.
+func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) *reconcile.Outcome {
+	done, proceed := c.executor.Begin(ctx, key, observed, decided)
+	if proceed && decided.NeedsStatusFirst(observed.Manager) {
+		c.reporter.ReportEarly(ctx, key, observed, decided, done)
+	}
+	if proceed {
+		c.executor.Apply(ctx, key, observed, decided, done)
+	}
+	if done.HasActed() {
+		c.States.Of(key).PodsAsOf = observed.Now // the next sync waits until the cache shows these writes
+	}
+	return done
 }

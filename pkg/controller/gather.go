@@ -58,7 +58,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		return nil, requeue.Requeue{}, err
 	}
 	// Get the resourceVersions of the stores before reading the stores, so that what is read is at least that new.
-	behind, isBehind := c.Tracker.Behind(key, scope.Seen(), now)
+	behind, isBehind := c.States.Of(key).Behind(scope.Seen(), now)
 	memory := c.States.Of(key)
 	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
@@ -66,12 +66,12 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
 		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.RequeueCache), nil
 	}
+	gather := c.gatherCached
 	if isBehind || memory.ReadLive {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
-		observed, err := c.gatherLive(ctx, scope, key, now)
-		return c.withRelabelled(key, observed, relabelled), requeue.Requeue{}, err
+		gather = c.gatherLive
 	}
-	observed, err := c.gatherCached(ctx, scope, key, now)
+	observed, err := gather(ctx, scope, key, now)
 	return c.withRelabelled(key, observed, relabelled), requeue.Requeue{}, err
 }
 
@@ -84,7 +84,7 @@ func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observe
 		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
 		switch {
 		case !metav1.IsControlledBy(pod, observed.Manager):
-			c.Tracker.MarkSettled(key, pod.Name)
+			c.States.Of(key).MarkSettled(pod.Name)
 		case !slices.ContainsFunc(observed.Pods, isSame):
 			observed.Pods = append(observed.Pods, pod)
 		}
@@ -105,14 +105,8 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 	}
 	manager = c.States.Of(key).WithWholeStatus(manager)
 	observed := c.newObserved(key, manager, now)
-	pods, revisions, memory := scope.PodsOf(manager), scope.RevisionsOf(manager), c.States.Of(key)
-	claim(observed, pods, revisions)
+	claim(observed, scope.PodsOf(manager), scope.RevisionsOf(manager))
 	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
-
-	isGone := func(pod *corev1.Pod) bool { return memory.Gone[pod.UID] }
-	if slices.ContainsFunc(pods.Own, isGone) || slices.ContainsFunc(pods.Orphans, isGone) {
-		return c.gatherLive(ctx, scope, key, now) // the cache is older than the last live read
-	}
 	hasCurrent := func(r *appsv1.ControllerRevision) bool { return r.Name == manager.Status.CurrentRevision }
 	if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil && !slices.ContainsFunc(observed.Revisions, hasCurrent) {
 		// Without the current revision, a rollback is impossible. The revision cache may just be behind the PodManager cache, so read live.
@@ -183,13 +177,13 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 		byName[list.Items[i].Name] = &list.Items[i]
 	}
 	observed.PodNamed = func(name string) *corev1.Pod { return cmp.Or(byName[name], scope.PodNamed(key.Namespace, name)) }
-	c.Tracker.ReadLive(key, map[consistency.Resource]string{
+	c.States.Of(key).RecordLive(map[consistency.Resource]string{
 		source.ManagersResource:  manager.ResourceVersion,
 		source.PodsResource:      newest(slices.Concat(observed.Pods, observed.Orphans)),
 		source.RevisionsResource: newest(slices.Concat(observed.Revisions, observed.OrphanRevisions)),
 	}, now)
 	memory := c.States.Of(key)
-	memory.ReadLive, memory.PodsAsOf, memory.Gone = false, now, goneFrom(scope, manager, observed)
+	memory.ReadLive, memory.PodsAsOf = showsGone(scope, observed), now
 	return observed, nil
 }
 
@@ -223,22 +217,20 @@ func newest[T metav1.Object](objects []T) (version string) {
 	return version
 }
 
-// goneFrom returns the pods that the cache shows but that a live read did not find.
-func goneFrom(scope source.Scope, manager *v1.PodManager, observed *plan.Observed) map[types.UID]bool {
-	cached, gone := scope.PodsOf(manager), map[types.UID]bool{}
-	for _, pod := range slices.Concat(cached.Own, cached.Orphans) {
-		gone[pod.UID] = true
-	}
+// showsGone reports whether the cache shows pods that a live read did not find. Until it has seen them deleted, it is not used.
+func showsGone(scope source.Scope, observed *plan.Observed) bool {
+	found := map[types.UID]bool{}
 	for _, pod := range slices.Concat(observed.Pods, observed.Orphans, observed.Leftovers) {
-		delete(gone, pod.UID)
+		found[pod.UID] = true
 	}
-	return gone
+	cached := scope.PodsOf(observed.Manager)
+	return slices.ContainsFunc(slices.Concat(cached.Own, cached.Orphans), func(pod *corev1.Pod) bool { return !found[pod.UID] })
 }
 
 // resolveUnsettled does a live read of the pods whose fate is unknown: the response to their create was lost, or they left the cache without
 // a deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
 func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
-	names := c.Tracker.Unsettled(key)
+	names := c.States.Of(key).Unsettled()
 	results := executor.InParallel(len(names), func(i int) executor.PodResult {
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -253,12 +245,12 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 		}
 		klog.FromContext(ctx).V(2).Info("Looked up a pod that left the cache", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
 		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
-			c.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, c.Clock.Now())
+			c.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
 			relabelled = append(relabelled, pod)
 			continue // unsettled until it is released
 		}
-		c.Tracker.MarkSettled(key, names[i])
+		c.States.Of(key).MarkSettled(names[i])
 	}
 	return relabelled, nil
 }
@@ -285,7 +277,6 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 
 // forget drops everything that is kept for a deleted PodManager.
 func (c *Controller) forget(key cache.ObjectName) {
-	c.Tracker.Forget(key)
 	c.States.Forget(key)
 	c.scheduler.Forget(key)
 }

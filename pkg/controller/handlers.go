@@ -176,7 +176,7 @@ func (c *Controller) podDeleted(pod *corev1.Pod) {
 		return
 	}
 	if key := cache.MetaObjectToName(owner); pod.DeletionTimestamp == nil && c.shard.Has(key) {
-		c.Tracker.MarkUnsettled(key, pod.Name)
+		c.States.Of(key).MarkUnsettled(pod.Name)
 	}
 	c.enqueueForPod(owner, queue.TriggerPodDeleted)
 }

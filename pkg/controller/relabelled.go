@@ -25,21 +25,22 @@ func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Cannot look for pods that were relabelled away", "err", err)
 		}
-		for _, pod := range pods {
-			c.enqueueForRelabelled(pod)
+		if err == nil {
+			c.enqueueForRelabelled(pods.Items)
 		}
 		return err == nil, nil
 	})
 }
 
-// enqueueForRelabelled enqueues the PodManager that controls a pod without our label, if the PodManager is one of ours.
-func (c *Controller) enqueueForRelabelled(pod *metav1.PartialObjectMetadata) {
-	owner := c.managerOf(pod)
-	if owner == nil {
-		return
-	}
-	if key := cache.MetaObjectToName(owner); c.shard.Has(key) {
-		c.Tracker.MarkUnsettled(key, pod.Name)
+// enqueueForRelabelled enqueues those of our PodManagers that control pods without our label.
+func (c *Controller) enqueueForRelabelled(pods []metav1.PartialObjectMetadata) {
+	for i := range pods {
+		owner := c.managerOf(&pods[i])
+		if owner == nil || !c.shard.Has(cache.MetaObjectToName(owner)) {
+			continue
+		}
+		key := cache.MetaObjectToName(owner)
+		c.States.Of(key).MarkUnsettled(pods[i].Name)
 		c.scheduler.Add(key, queue.TriggerPodChanged, 0)
 	}
 }

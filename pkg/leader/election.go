@@ -158,12 +158,10 @@ func (e *Election) Check(grace time.Duration) error {
 	return e.elector.Check(grace)
 }
 
-// release releases the lock, so that a standby takes over at once instead of after the lease duration. If that fails, the lease expires. A
-// conflict is retried, because a renewal that was in flight when the election ended may still be applied.
+// release releases the lock if this process holds it, so that a standby takes over at once instead of after the lease duration. It asks the
+// API server, because a request to acquire the lock may have been applied without a response. If it fails, the lease expires. A conflict is
+// retried, because a renewal that was in flight when the election ended may still be applied.
 func (e *Election) release(ctx context.Context) {
-	if !e.lock.mayBeHeld() {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "lease", e.lock.Describe())

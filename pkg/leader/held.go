@@ -18,9 +18,6 @@ type timedLock struct {
 	// renewed is when the last successful renewal was sent, by wall clock and monotonic clock. It is zero if this process does not hold the
 	// Lease.
 	renewed time.Time
-	// wasWanted means that this process has sent a request to acquire the Lease. The API server may have applied it even if no response came
-	// back.
-	wasWanted bool
 }
 
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
@@ -45,10 +42,6 @@ func (l *timedLock) write(ctx context.Context, record resourcelock.LeaderElectio
 	if record.HolderIdentity != l.Identity() {
 		sent = time.Time{} // a release: nothing may be written any more, whatever the response
 		l.note(sent)
-	} else {
-		l.mu.Lock()
-		l.wasWanted = true
-		l.mu.Unlock()
 	}
 	if err := request(ctx, record); err != nil {
 		return err
@@ -61,13 +54,6 @@ func (l *timedLock) note(renewed time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.renewed = renewed
-}
-
-// mayBeHeld reports whether this process may hold the Lease, even if it does not know that it does.
-func (l *timedLock) mayBeHeld() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.wasWanted
 }
 
 // isHeld reports whether this process renewed the Lease less than limit ago.

@@ -11,7 +11,6 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
 )
 
 // The paths of the metrics. The metrics of single objects have a separate path, because they are many and optional.
@@ -33,7 +32,7 @@ func Metrics(list func() []*v1.PodManager) http.Handler {
 // objectMetrics writes the metrics of the PodManagers that exist at the time of the request.
 func objectMetrics(list func() []*v1.PodManager) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", metrics.ObjectsType)
+		w.Header().Set("Content-Type", objectsType)
 		out := io.Writer(w)
 		if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -41,7 +40,7 @@ func objectMetrics(list func() []*v1.PodManager) http.Handler {
 			defer zip.Close()
 			out = zip
 		}
-		if err := metrics.WriteObjects(out, list()); err != nil {
+		if err := writeObjects(out, list()); err != nil {
 			klog.FromContext(r.Context()).V(2).Info("A scrape was not read to its end", "path", r.URL.Path, "err", err)
 		}
 	})

@@ -5,5 +5,5 @@
 // into a response. The webhooks themselves are in packages below this one. Each is an http.Handler that relies on these checks. cmd/controller
 // decides which webhook is served where.
 //
-// Package certificates manages the certificate. Listening and shutdown are in pkg/serve.
+// Package metrics has the metrics of all webhooks. Package certificates manages the certificate. Listening and shutdown are in pkg/serve.
 package webhook

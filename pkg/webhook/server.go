@@ -15,8 +15,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/mycompany/podmanager/pkg/bounds"
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/serve"
+	"github.com/mycompany/podmanager/pkg/webhook/metrics"
 )
 
 // Limits are the limits of the server. Its port is open to any client: API servers present no client certificate unless they are configured to.
@@ -85,7 +85,7 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 			if problem := recover(); problem != nil {
 				h.recovered(r, answer, problem)
 			}
-			metrics.ObserveWebhook(path, answer.code, time.Since(started))
+			metrics.Observe(path, answer.code, time.Since(started))
 			if answer.isBroken {
 				panic(http.ErrAbortHandler) // closes the connection, so that half a response is not mistaken for a complete one
 			}
@@ -206,7 +206,7 @@ func timeLeft(r *http.Request) time.Duration {
 
 // recovered answers for a webhook that has panicked. The process and the connection stay alive.
 func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
-	metrics.WebhookPanics.Inc()
+	metrics.Panics.Inc()
 	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", bounds.Short(r.URL.Path), "panic", bounds.Short(fmt.Sprint(problem)), "stack", string(debug.Stack()))
 	if answer.code != 0 {
 		answer.isBroken = true

@@ -17,8 +17,8 @@ import (
 	"k8s.io/component-base/metrics/legacyregistry"
 	"k8s.io/klog/v2/ktesting"
 
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/serve"
+	"github.com/mycompany/podmanager/pkg/webhook/metrics"
 )
 
 // patience is the timeout for events that should happen soon.
@@ -43,7 +43,7 @@ type testServer struct {
 
 func startServer(t *testing.T, limits serve.Limits) *testServer {
 	t.Helper()
-	metrics.RegisterWebhooks()
+	metrics.Register()
 	s := &testServer{t: t, release: make(chan struct{})}
 	var err error
 	if s.Server, err = serve.Listen("webhooks", "flag", "127.0.0.1:0"); err != nil {

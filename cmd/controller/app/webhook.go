@@ -11,11 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/mycompany/podmanager/pkg/clients"
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
 	"github.com/mycompany/podmanager/pkg/serve"
 	"github.com/mycompany/podmanager/pkg/webhook"
 	"github.com/mycompany/podmanager/pkg/webhook/certificates"
 	"github.com/mycompany/podmanager/pkg/webhook/conversion"
+	"github.com/mycompany/podmanager/pkg/webhook/metrics"
 	"github.com/mycompany/podmanager/pkg/webhook/validation"
 )
 
@@ -50,7 +50,7 @@ func newWebhooks(config *Config, c *clients.Clients) (*webhooks, error) {
 	if config.Webhook.Address == serve.Off {
 		return nil, nil
 	}
-	metrics.RegisterWebhooks()
+	metrics.Register()
 	routes, err := webhookRoutes(config, c)
 	if err != nil {
 		return nil, err

@@ -1,26 +1,29 @@
 package executor
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	kubefake "k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
-	"github.com/mycompany/podmanager/pkg/generated/clientset/versioned/fake"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -28,10 +31,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// failures returns every kind of failed response to a request.
-func failures() map[string]error {
+// every returns every kind of response to a write. The error is nil for a success.
+func every() map[string]error {
 	resource, kind := schema.GroupResource{Resource: "things"}, schema.GroupKind{Kind: "Thing"}
 	return map[string]error{
+		"200":     nil,
 		"403":     apierrors.NewForbidden(resource, "x", errors.New("no")),
 		"404":     apierrors.NewNotFound(resource, "x"),
 		"409":     apierrors.NewConflict(resource, "x", errors.New("changed")),
@@ -46,15 +50,23 @@ func failures() map[string]error {
 	}
 }
 
-// Whatever the API server responds to a write, the key is retried or needs no retry: the sync fails and has a backoff, or the request has a
-// hold and the key is requeued when the hold ends, or the desired state is already reached.
+// Whatever the API server responds to a write, again and again, the key is retried or needs no retry: the sync fails and has a backoff, or the
+// request has a hold and the key is requeued when the hold ends, or the next sync waits for the version that was written, or the desired state
+// is already reached.
 func TestEveryAnswerEnds(t *testing.T) {
 	manager := Manager(3)
 	manager.Finalizers = []string{v1.Finalizer}
 	revision, stored := RevisionFor(manager), Stored(manager, 1)
 	pod := Pod(0)
+	manager.ResourceVersion, stored.ResourceVersion, pod.ResourceVersion = "7", "7", "7"
+	one, two := TemplateWith(), TemplateWith(Needs(Amounts("cpu", "2", "")))
+	resized := pod.DeepCopy()
+	resized.Spec = *one.Spec.DeepCopy()
 	_, remember := history.Find(history.Sources{Manager: manager}).ToStore(true)
 	stores, _ := history.Find(history.Sources{Manager: manager, Remembered: remember}).ToStore(true)
+	update := func(step inplace.Step) plan.Plan {
+		return plan.Plan{Update: []inplace.Update{{Pod: resized, Step: step, From: RevisionWith("one", one), To: RevisionWith("two", two)}}}
+	}
 	tests := map[string]struct {
 		plan plan.Plan
 		// done has the responses after which nothing is left to do.
@@ -64,44 +76,95 @@ func TestEveryAnswerEnds(t *testing.T) {
 		"delete":           {plan: plan.Plan{Delete: []rollout.Deletion{{Pod: pod, Why: rollout.WhySurplus}}}},
 		"adopt":            {plan: plan.Plan{Adopt: []*corev1.Pod{pod}}},
 		"release":          {plan: plan.Plan{Release: []*corev1.Pod{pod}}},
-		"update":           {plan: plan.Plan{Update: []inplace.Update{{Pod: pod, Step: inplace.StepDrain, From: revision, To: revision}}}},
+		"annotate":         {plan: plan.Plan{Annotate: []*corev1.Pod{pod}}},
+		"drain":            {plan: update(inplace.StepDrain)},
+		"resize":           {plan: update(inplace.StepResize)},
+		"update":           {plan: update(inplace.StepUpdate)},
+		"restore":          {plan: update(inplace.StepRestore)},
 		"open":             {plan: plan.Plan{Update: []inplace.Update{{Pod: pod, Step: inplace.StepOpen}}}},
 		"store":            {plan: plan.Plan{Store: stores}, done: []string{"exists"}}, // with the same template
 		"adopt revision":   {plan: plan.Plan{AdoptRevisions: []*appsv1.ControllerRevision{stored}}},
-		"drop":             {plan: plan.Plan{Drop: []*appsv1.ControllerRevision{stored}}, done: []string{"404"}},
+		"drop":             {plan: plan.Plan{Drop: []*appsv1.ControllerRevision{stored}}, done: []string{"200", "404"}},
 		"mark":             {plan: plan.Plan{Mark: []*appsv1.ControllerRevision{stored}}},
 		"add finalizer":    {plan: plan.Plan{AddFinalizer: true}},
 		"remove finalizer": {plan: plan.Plan{RemoveFinalizer: true}, done: []string{"404"}},
 	}
 	for kind, test := range tests {
-		for answer, err := range failures() {
+		for answer, err := range every() {
 			t.Run(kind+" "+answer, func(t *testing.T) {
 				_, ctx := ktesting.NewTestContext(t)
-				e := answering(err, pod, stored, manager)
+				server := &answering{err: err, objects: map[string]any{"pods": pod, "controllerrevisions": stored, "podmanagers": manager}}
+				e := server.executor(t)
 				key := cache.MetaObjectToName(manager)
-				done, proceed := e.Begin(ctx, key, &plan.Observed{Manager: manager, IsLive: true, Now: e.Clock.Now()}, test.plan)
-				if proceed {
-					e.Apply(ctx, key, &plan.Observed{Manager: manager, IsLive: true, Now: e.Clock.Now()}, test.plan, done)
-				}
-				isHeld := false
-				for _, hold := range e.States.Of(key).HoldsOf(manager.Generation) {
-					isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
-				}
-				if done.Err == nil && !isHeld && !slices.Contains(test.done, answer) {
-					t.Errorf("nothing is left to do: again %v, waiting %v, created %d, deleted %d", done.Again, e.Tracker.Waiting(key), len(done.Created), len(done.Deleted))
+				for range 3 { // a second failure of the same kind may be taken for a refusal
+					done := perform(ctx, e, key, manager, test.plan)
+					if caught, panicked := errors.AsType[*reconcile.PanicError](done.Err); panicked || server.writes == 0 {
+						t.Fatalf("%d writes, panic %v", server.writes, caught)
+					}
+					isHeld := false
+					for _, hold := range e.States.Of(key).HoldsOf(manager.Generation) {
+						isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
+					}
+					isWaiting := answer == "200" && e.States.Of(key).Waiting()
+					if done.Err == nil && !isHeld && !isWaiting && !slices.Contains(test.done, answer) {
+						t.Errorf("nothing is left to do: again %v, waiting %v, created %d, deleted %d", done.Again, e.States.Of(key).Waiting(), len(done.Created), len(done.Deleted))
+					}
 				}
 			})
 		}
 	}
 }
 
-// answering returns an executor whose writes all fail with this error. Its reads return these objects.
-func answering(err error, pod *corev1.Pod, stored *appsv1.ControllerRevision, manager *v1.PodManager) *Executor {
-	fail := func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, err }
-	kube, managers := kubefake.NewClientset(pod, stored), fake.NewSimpleClientset(manager)
-	for _, verb := range []string{"create", "update", "patch", "delete"} {
-		kube.PrependReactor(verb, "*", fail)
-		managers.PrependReactor(verb, "*", fail)
+func perform(ctx context.Context, e *Executor, key cache.ObjectName, manager *v1.PodManager, decided plan.Plan) *reconcile.Outcome {
+	observed := &plan.Observed{Manager: manager, IsLive: true, Now: e.Clock.Now()}
+	done, proceed := e.Begin(ctx, key, observed, decided)
+	if proceed {
+		e.Apply(ctx, key, observed, decided, done)
 	}
-	return newExecutor(source.Clients{Kube: kube, PodManagers: managers.AppsV1(), Statuses: managers.AppsV1()})
+	return done
+}
+
+// answering is the transport of a fake API server that fails all writes with an error, or accepts all of them. Reads return the object of the
+// resource.
+type answering struct {
+	err     error
+	objects map[string]any
+	writes  int
+}
+
+func (a *answering) executor(t *testing.T) *Executor {
+	t.Helper()
+	config := &rest.Config{Host: "http://api", Transport: a}
+	kube, err1 := kubernetes.NewForConfig(config)
+	managers, err2 := source.NewManagerClient(config)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	return newExecutor(source.Clients{Kube: kube, PodManagers: managers, Statuses: managers})
+}
+
+func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	code, answer := http.StatusOK, any(nil)
+	for resource, object := range a.objects {
+		if slices.Contains(strings.Split(r.URL.Path, "/"), resource) {
+			answer = object
+		}
+	}
+	if r.Method != http.MethodGet {
+		a.writes++
+		if a.err != nil {
+			status := apierrors.APIStatus(nil)
+			if !errors.As(a.err, &status) {
+				return nil, a.err
+			}
+			failure := status.Status()
+			failure.Kind, failure.APIVersion = "Status", "v1"
+			code, answer = int(failure.Code), failure
+		}
+	}
+	encoded, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(encoded)), Request: r}, nil
 }

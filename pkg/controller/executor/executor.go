@@ -117,7 +117,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 		return false
 	}
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {
-		e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, now) // the cache will show it
+		e.States.Of(key).Saw(source.ManagersResource, live.ResourceVersion, now) // the cache will show it
 	} else {
 		e.States.Of(key).ReadLive = true
 	}

@@ -58,7 +58,7 @@ func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, d
 	}
 	e.States.Of(key).Accept(requeue.BackoffFinalizer)
 	klog.FromContext(ctx).V(2).Info("Changed the finalizers", "finalizers", finalizers)
-	e.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, e.Clock.Now())
+	e.States.Of(key).Saw(source.ManagersResource, live.ResourceVersion, e.Clock.Now())
 	done.Manager = live
 	if !hasSameIntent(planned, live) {
 		e.abandonPlan(key, done, reconcile.Changed("", errors.New("the PodManager has changed meanwhile")))

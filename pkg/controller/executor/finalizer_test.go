@@ -18,7 +18,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
@@ -27,7 +26,7 @@ import (
 )
 
 func newExecutor(clients source.Clients) *Executor {
-	return New(reconcile.Deps{Clients: clients, Tracker: consistency.NewTracker(), States: syncstate.New(), Clock: clock.RealClock{}})
+	return New(reconcile.Deps{Clients: clients, States: syncstate.New(), Clock: clock.RealClock{}})
 }
 
 // carryOut makes a plan for a PodManager without pods, and carries it out.

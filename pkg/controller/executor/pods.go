@@ -39,7 +39,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 		return e.resolveNameInUse(ctx, key, manager, wanted.Name, err)
 	default:
 		if outcomeIsUnknown(err) {
-			e.Tracker.MarkUnsettled(key, wanted.Name)
+			e.States.Of(key).MarkUnsettled(wanted.Name)
 		}
 		metrics.PodFailures.WithLabelValues(metrics.OperationCreate).Inc()
 		return PodResult{Err: fmt.Errorf("creating pod %s: %w", wanted.Name, err)}
@@ -60,14 +60,14 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		logger.V(2).Info("The name was in use, and is free again")
 	case metav1.IsControlledBy(pod, manager) && isShown:
 		logger.V(2).Info("Pod exists already and is ours")
-		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 		return PodResult{Pod: pod}
 	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
 		logger.V(2).Info("Pod is ours and was relabelled away")
-		e.Tracker.MarkUnsettled(key, name)
+		e.States.Of(key).MarkUnsettled(name)
 	case isShown:
 		// The cache will show the pod, so the next sync will know that the name is in use.
-		e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by another pod")
 		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
@@ -185,5 +185,5 @@ func (e *Executor) trackWrite(key cache.ObjectName, pod *corev1.Pod) {
 	if !e.Scopes.Of(key.Namespace).Shard().IsIn(pod.Labels) {
 		return
 	}
-	e.Tracker.Saw(key, source.PodsResource, pod.ResourceVersion, e.Clock.Now())
+	e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 }

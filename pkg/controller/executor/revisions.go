@@ -57,7 +57,7 @@ func (e *Executor) writeRevision(ctx context.Context, key cache.ObjectName, revi
 		written, err = client.Create(ctx, revision, metav1.CreateOptions{FieldManager: v1.ControllerName})
 	}
 	if err == nil {
-		e.Tracker.Saw(key, source.RevisionsResource, written.ResourceVersion, e.Clock.Now())
+		e.States.Of(key).Saw(source.RevisionsResource, written.ResourceVersion, e.Clock.Now())
 	}
 	return written, err
 }
@@ -96,7 +96,7 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	owner := source.ControllerOf(stored)
 	switch same := history.HaveSameTemplate(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.Manager):
-		e.Tracker.Saw(key, source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
+		e.States.Of(key).Saw(source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
 		store.Done(stored)
 		return true
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:

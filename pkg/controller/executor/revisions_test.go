@@ -13,7 +13,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
@@ -41,7 +40,7 @@ func TestRevisionOfNamesake(t *testing.T) {
 			}
 			namesake := metav1.OwnerReference{APIVersion: v1.GroupVersion.String(), Kind: v1.Kind, Name: "web", UID: "another", Controller: ptr.To(true)}
 			kube := kubefake.NewClientset(&appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1", OwnerReferences: []metav1.OwnerReference{namesake}}})
-			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, Tracker: consistency.NewTracker(), States: syncstate.New(), Clock: clock.RealClock{}})
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube, PodManagers: managers.AppsV1()}, States: syncstate.New(), Clock: clock.RealClock{}})
 
 			done := &reconcile.Outcome{Manager: manager}
 			wanted := history.Store{Revision: &appsv1.ControllerRevision{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web-1"}}}

@@ -16,7 +16,6 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
@@ -77,7 +76,7 @@ func TestResizeIsNotServed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker()})
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, States: syncstate.New()})
 			update := inplace.Update{Step: test.step, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-0", UID: "u"}}}
 			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), update, []byte("{}"), nil)
 			isRefused, hasChanged := r.Err != nil && requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused(), isChanged(r.Err)
@@ -134,7 +133,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, Tracker: consistency.NewTracker(), States: syncstate.New()})
+			e := New(reconcile.Deps{Clients: source.Clients{Kube: kube}, Clock: clock.RealClock{}, States: syncstate.New()})
 			pod := Pod(0)
 			pod.Spec = *one.Spec.DeepCopy()
 			update := inplace.Update{Step: test.step, Pod: pod, From: RevisionWith("one", one), To: RevisionWith("two", two)}

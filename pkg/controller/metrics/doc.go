@@ -1,5 +1,3 @@
-// Package metrics has the metrics of the controller. metrics.go has podmanager_*, whose labels have no value per object. objects.go has
-// kube_podmanager_*, which describe single PodManagers, and writes them from the cache at each scrape.
-//
-// pkg/serve registers the metrics of client-go, the workqueue and the process.
+// Package metrics has the podmanager_* metrics of the controller, whose labels have no value per object. Those of single PodManagers are in
+// pkg/serve, which also registers the metrics of client-go, the workqueue and the process.
 package metrics

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
@@ -58,16 +57,6 @@ var (
 	ShardHandoverSeconds = histogram("shard_handover_duration_seconds", "Time from the decision to give up a shard until its Lease is released.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
 
-	webhookRequests = counters("webhook_requests_total", "path",
-		"Requests to the webhooks, by path (none for a path that is not served) and HTTP code.", "code")
-	WebhookPanics         = counter("webhook_panics_total", "Panics caught while answering a webhook's request. Each is a bug.")
-	WebhookCertificateEnd = gauge("webhook_certificate_expiration_timestamp_seconds",
-		"Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.")
-	WebhookCertificateStart = gauge("webhook_certificate_start_timestamp_seconds",
-		"Unix time from which that certificate is valid; otherwise 0. Together with its end it shows how much of its lifetime is left.")
-	webhookSeconds = histograms("webhook_duration_seconds", "path", "Time from a webhook's request until its answer, by path.",
-		metrics.ExponentialBuckets(0.001, 2, 14))
-
 	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
 		metrics.ExponentialBuckets(0.001, 2, 15))
 	rolloutSeconds = histograms("rollout_duration_seconds", "result", "Time from a rollout's start until it was counted, by result; pauses, canaries and the bake time included.",
@@ -80,12 +69,8 @@ func counter(name, help string) *metrics.Counter {
 	return metrics.NewCounter(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
 }
 
-func counters(name, label, help string, more ...string) *metrics.CounterVec {
-	return metrics.NewCounterVec(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, append([]string{label}, more...))
-}
-
-func gauge(name, help string) *metrics.Gauge {
-	return metrics.NewGauge(&metrics.GaugeOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA})
+func counters(name, label, help string) *metrics.CounterVec {
+	return metrics.NewCounterVec(&metrics.CounterOpts{Subsystem: subsystem, Name: name, Help: help, StabilityLevel: metrics.ALPHA}, []string{label})
 }
 
 func gauges(name, label, help string) *metrics.GaugeVec {
@@ -100,15 +85,7 @@ func histograms(name, label, help string, buckets []float64) *metrics.HistogramV
 	return metrics.NewHistogramVec(&metrics.HistogramOpts{Subsystem: subsystem, Name: name, Help: help, Buckets: buckets, StabilityLevel: metrics.ALPHA}, []string{label})
 }
 
-var registerOnce, registerWebhooksOnce sync.Once
-
-// RegisterWebhooks adds the webhooks' metrics to the registry that /metrics serves. They are separate from the controller's metrics.
-// Otherwise a process that only serves webhooks would look like a controller, and no alert would fire if there is none.
-func RegisterWebhooks() {
-	registerWebhooksOnce.Do(func() {
-		legacyregistry.MustRegister(webhookRequests, WebhookPanics, WebhookCertificateEnd, WebhookCertificateStart, webhookSeconds)
-	})
-}
+var registerOnce sync.Once
 
 // Register adds the controller's metrics to the registry.
 func Register() {
@@ -157,12 +134,6 @@ func ObserveSync(duration time.Duration, result SyncResult, err error) {
 	}
 	reconciles.WithLabelValues(string(result)).Inc()
 	reconcileSeconds.Observe(duration.Seconds())
-}
-
-// ObserveWebhook counts a request to a webhook.
-func ObserveWebhook(path string, code int, duration time.Duration) {
-	webhookRequests.WithLabelValues(path, strconv.Itoa(code)).Inc()
-	webhookSeconds.WithLabelValues(path).Observe(duration.Seconds())
 }
 
 // ObserveRollout counts a rollout.

@@ -98,8 +98,8 @@ func (a *Scheduler) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten or has been
-// synced in the meantime.
+// Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten, has been
+// synced in the meantime, or is in the backoff of a failed sync.
 func (a *Scheduler) Take(key cache.ObjectName) []Trigger {
 	triggers, later := a.take(key)
 	if !later.Never() {
@@ -113,8 +113,11 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	e, found := a.entries[key]
-	if !found {
+	switch {
+	case !found:
 		return nil, requeue.Requeue{}
+	case a.clock.Now().Before(e.backoff): // the timer is that of an event before the failed sync
+		return nil, e.due
 	}
 	triggers, e.triggers, e.backoff = e.triggers, nil, time.Time{}
 	if !e.due.Never() && !a.clock.Now().Before(e.due.At) {
@@ -142,9 +145,8 @@ func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBack
 		return again
 	}
 	a.update(key, func(e *entry) {
-		e.due = e.due.Sooner(again)
-		if err != nil {
-			e.backoff = again.At
+		if e.due = e.due.Sooner(again); err != nil {
+			e.due, e.backoff = again, again.At // an earlier time would be within the backoff
 		}
 	})
 	a.Workqueue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -16,7 +15,6 @@ import (
 type Deps struct {
 	source.Clients
 	Scopes       source.ByNamespace
-	Tracker      *consistency.Tracker
 	States       *syncstate.Store
 	Capabilities inplace.Capabilities
 	Spreading    plan.Spreading

@@ -64,7 +64,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	}
 	r.States.Of(key).Pace.Wrote(r.Clock.Now())
 	metrics.StatusWrites.Inc()
-	r.Tracker.Saw(key, source.ManagersResource, current.ResourceVersion, r.Clock.Now())
+	r.States.Of(key).Saw(source.ManagersResource, current.ResourceVersion, r.Clock.Now())
 	memory := r.States.Of(key)
 	if memory.NoteStatus(&wanted, &current.Status) {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus",
@@ -87,7 +87,7 @@ func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manage
 	}
 	live = r.States.Of(key).WithWholeStatus(live)
 	if !status.RemembersTheSame(&live.Status, &manager.Status) {
-		r.Tracker.Saw(key, source.ManagersResource, live.ResourceVersion, r.Clock.Now())
+		r.States.Of(key).Saw(source.ManagersResource, live.ResourceVersion, r.Clock.Now())
 		return nil, errOtherController
 	}
 	patch, err := json.Marshal([]map[string]any{

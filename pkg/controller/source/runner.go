@@ -14,11 +14,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/access"
 )
 
-// While rights are lacking, they are reviewed again with a backoff from minReviewDelay to maxReviewDelay, plus up to 20 % jitter.
-const (
-	minReviewDelay = time.Second
-	maxReviewDelay = 25 * time.Second
-)
+// reviewBackoff returns the delays between reviews while rights are lacking.
+func reviewBackoff() wait.Backoff {
+	return wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: 10, Cap: 25 * time.Second}
+}
 
 // scopeRunner starts the informers of one scope once the controller has the rights, and keeps the state of the scope.
 type scopeRunner struct {
@@ -57,7 +56,7 @@ func (r *scopeRunner) run(ctx context.Context) {
 	defer running.Wait()
 	running.Go(func() { r.checkSources(ctx) })
 	started := false
-	for delay := time.Duration(0); ; {
+	for backoff := reviewBackoff(); ; {
 		verdict, err := r.review(ctx)
 		if ctx.Err() != nil {
 			return
@@ -77,34 +76,17 @@ func (r *scopeRunner) run(ctx context.Context) {
 				}
 			})
 		}
-		isDone := err == nil && verdict.IsComplete()
-		if delay = nextReviewDelay(delay, isDone); !r.awaitReview(ctx, delay) {
+		due := time.After(backoff.Step())
+		if err == nil && verdict.IsComplete() {
+			due, backoff = nil, reviewBackoff() // until a request is refused
+		}
+		select {
+		case <-due:
+		case <-r.reviewNow:
+		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// nextReviewDelay returns how long to wait before the next review of the rights. 0 means until a request is refused.
-func nextReviewDelay(last time.Duration, isDone bool) time.Duration {
-	if isDone {
-		return 0
-	}
-	return max(minReviewDelay, min(2*last, maxReviewDelay))
-}
-
-// awaitReview waits until the next review is due. It returns false when ctx is done.
-func (r *scopeRunner) awaitReview(ctx context.Context, delay time.Duration) bool {
-	var due <-chan time.Time
-	if delay > 0 {
-		due = time.After(wait.Jitter(delay, 0.2))
-	}
-	select {
-	case <-due:
-	case <-r.reviewNow:
-	case <-ctx.Done():
-		return false
-	}
-	return true
 }
 
 // checkSources checks the sources while their informers send no requests. An open watch does not notice that the controller has lost its

@@ -50,8 +50,7 @@ type Scope struct {
 	// selector selects the PodManagers that this controller syncs. It is nil for all.
 	selector labels.Selector
 	// shard is the shard whose pods and revisions the first informers watch.
-	shard      shard.Shard
-	relabelled *relabelled
+	shard shard.Shard
 	// factories start the informers of this scope. sources are what the informers list and watch.
 	factories []informerFactory
 	sources   []*checkedSource
@@ -66,7 +65,7 @@ type informerFactory interface {
 // NewScope returns a scope whose informers tolerate objects that cannot be decoded, and detect that the API server has gone back in time.
 // They watch only the pods and revisions that objects selects, so that the cost of the caches depends on our own objects only.
 func NewScope(clients Clients, resync time.Duration, namespace, objects string, selector labels.Selector) Scope {
-	s := Scope{Namespace: namespace, selector: selector, relabelled: newRelabelled()}
+	s := Scope{Namespace: namespace, selector: selector}
 	s.addObjects(clients, resync, objects)
 	factory := externalversions.NewSharedInformerFactoryWithOptions(nil, resync, externalversions.WithNamespace(namespace))
 	factory.InformerFor(&v1.PodManager{}, func(versioned.Interface, time.Duration) cache.SharedIndexInformer {
@@ -82,7 +81,7 @@ func NewScope(clients Clients, resync time.Duration, namespace, objects string, 
 // OfShard returns the scope of one shard. It shares the PodManagers of s, which has to be the scope of the objects that are in no shard. Its
 // pods and revisions are those of the shard. If the API server goes back in time, s is notified.
 func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) Scope {
-	own := Scope{Namespace: s.Namespace, selector: s.selector, shard: part, PodManagers: s.PodManagers, relabelled: s.relabelled}
+	own := Scope{Namespace: s.Namespace, selector: s.selector, shard: part, PodManagers: s.PodManagers}
 	own.addObjects(clients, resync, part.Selector())
 	for _, source := range own.sources {
 		source.consistentList, source.rewound = true, s.sources[0].rewound

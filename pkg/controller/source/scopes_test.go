@@ -64,22 +64,6 @@ func TestScopeState(t *testing.T) {
 	}
 }
 
-func TestNextReviewDelay(t *testing.T) {
-	var got []time.Duration
-	for delay := time.Duration(0); len(got) < 7; {
-		delay = nextReviewDelay(delay, false)
-		got = append(got, delay/time.Second)
-	}
-	for i, want := range []time.Duration{1, 2, 4, 8, 16, 25, 25} {
-		if got[i] != want {
-			t.Errorf("waits %v", got)
-		}
-	}
-	if nextReviewDelay(time.Minute, true) != 0 {
-		t.Error("reviews again although nothing is missing")
-	}
-}
-
 // noManagers is a client of an API server without PodManagers.
 type noManagers struct {
 	managersv1.AppsV1Interface

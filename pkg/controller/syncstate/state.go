@@ -12,21 +12,21 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/consistency"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// State is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it.
+// State is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it, except for the Tracker.
 type State struct {
-	// ReadLive makes the next sync read live, because the cache was found to be wrong.
+	consistency.Tracker
+	// ReadLive makes the next sync read live, because the cache was found to be wrong or old.
 	ReadLive bool
 	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that writes pods, because
 	// the next sync waits until the caches show these writes.
 	PodsAsOf time.Time
-	// Gone has the pods that the last live read did not find although the cache showed them at that time.
-	Gone map[types.UID]bool
 	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation.
 	holds          map[requeue.BackoffKey]requeue.Backoff
 	holdGeneration int64

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 
-	"github.com/mycompany/podmanager/pkg/controller/metrics"
+	"github.com/mycompany/podmanager/pkg/webhook/metrics"
 )
 
 const (
@@ -228,8 +228,8 @@ func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
 		return
 	}
 	m.current.Store(s.serving.forServer())
-	metrics.WebhookCertificateStart.Set(float64(s.serving.certificate.NotBefore.Unix()))
-	metrics.WebhookCertificateEnd.Set(float64(s.serving.certificate.NotAfter.Unix()))
+	metrics.CertificateStart.Set(float64(s.serving.certificate.NotBefore.Unix()))
+	metrics.CertificateEnd.Set(float64(s.serving.certificate.NotAfter.Unix()))
 	klog.FromContext(ctx).Info("Serving webhooks with another certificate", "until", s.serving.certificate.NotAfter,
 		"serial", s.serving.certificate.SerialNumber.Text(16))
 }

@@ -1,4 +1,4 @@
-package metrics
+package serve
 
 import (
 	"bufio"
@@ -11,8 +11,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// ObjectsType is the content type of WriteObjects' output.
-const ObjectsType = "text/plain; version=0.0.4; charset=utf-8"
+// objectsType is the content type of writeObjects' output.
+const objectsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // objectFamily is a metric with a time series for each PodManager.
 type objectFamily struct {
@@ -41,9 +41,9 @@ func oneIf(is bool) int64 {
 	return 0
 }
 
-// WriteObjects writes the kube_podmanager_* metrics of these PodManagers in Prometheus' text format. It does not use a registry, which would
+// writeObjects writes the kube_podmanager_* metrics of these PodManagers in Prometheus' text format. It does not use a registry, which would
 // need an object, a copy and a sort for each of the 15 time series of a PodManager.
-func WriteObjects(out io.Writer, managers []*v1.PodManager) error {
+func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 	managers = slices.Clone(managers)
 	slices.SortFunc(managers, func(a, b *v1.PodManager) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

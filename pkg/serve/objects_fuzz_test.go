@@ -1,4 +1,4 @@
-package metrics
+package serve
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ func FuzzWriteObjects(f *testing.F) {
 		m.Status.UpdateRevision, m.Status.Replicas = revision, replicas
 		m.Status.Conditions = []metav1.Condition{{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason}}
 		var out bytes.Buffer
-		if err := WriteObjects(&out, []*v1.PodManager{m}); err != nil {
+		if err := writeObjects(&out, []*v1.PodManager{m}); err != nil {
 			t.Fatal(err)
 		}
 		parser := expfmt.NewTextParser(model.UTF8Validation)

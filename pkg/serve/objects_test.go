@@ -1,4 +1,4 @@
-package metrics
+package serve
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func TestWriteObjects(t *testing.T) {
 	fresh := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "new", Generation: 1, CreationTimestamp: metav1.Unix(1700000001, 0)}}
 	fresh.Status.ObservedGeneration = -1
 	var out strings.Builder
-	if err := WriteObjects(&out, []*v1.PodManager{web, fresh}); err != nil {
+	if err := writeObjects(&out, []*v1.PodManager{web, fresh}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -69,7 +69,7 @@ type brokenPipe struct{}
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestWriteObjectsFails(t *testing.T) {
-	if err := WriteObjects(brokenPipe{}, nil); err == nil || !strings.Contains(err.Error(), "broken pipe") {
+	if err := writeObjects(brokenPipe{}, nil); err == nil || !strings.Contains(err.Error(), "broken pipe") {
 		t.Errorf("the error is %v", err)
 	}
 }
