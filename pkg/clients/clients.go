@@ -77,6 +77,7 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	restConfig.Wrap(contact.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
 	c := &Clients{Server: restConfig.Host, Contact: contact}
+	c.Clock = &contact.Clock
 	if config.Wrap != nil {
 		restConfig.Wrap(config.Wrap)
 	}

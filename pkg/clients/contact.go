@@ -11,8 +11,9 @@ import (
 // least every 15 s, to renew the Lease or to check for a rewind.
 const silenceLimit = 30 * time.Second
 
-// Contact records when the API server last answered.
+// Contact records when the API server last answered, and what time it has.
 type Contact struct {
+	Clock      ServerClock
 	lastAnswer atomic.Pointer[time.Time]
 }
 
@@ -46,10 +47,12 @@ type contactTransport struct {
 }
 
 func (t *contactTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	sent := time.Now()
 	response, err := t.next.RoundTrip(request)
 	// An API server that answers with 5xx, because it has lost etcd, might as well be unreachable.
 	if err == nil && response.StatusCode < http.StatusInternalServerError {
 		t.contact.Answered()
+		t.contact.Clock.note(sent, time.Now(), response.Header.Get("Date"))
 	}
 	return response, err
 }

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ type Controller struct {
 func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading) (*Controller, error) {
 	deps := reconcile.Deps{
 		Clients: clients, Scopes: source.NewByNamespace(scopes), Tracker: consistency.NewTracker(), States: syncstate.New(),
-		Capabilities: means, Spreading: spreading, Clock: clock.RealClock{},
+		Capabilities: means, Spreading: spreading, Clock: cmp.Or[clock.PassiveClock](clients.Clock, clock.RealClock{}),
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {

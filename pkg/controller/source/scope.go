@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/consistency"
@@ -37,6 +38,8 @@ type Clients struct {
 	Statuses managersv1.AppsV1Interface
 	// Nodes is nil if nodes are not watched.
 	Nodes *Nodes
+	// Clock is what rollouts are judged by. If it is nil, it is this machine's clock.
+	Clock clock.PassiveClock
 }
 
 // Scope has the informers of one namespace, or of all namespaces (metav1.NamespaceAll).

@@ -113,7 +113,7 @@ func StatusTrustDelay(pod *corev1.Pod, now time.Time) time.Duration {
 // for the first time.
 func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
-		_, found := CompletedRecord(pod).Containers[status.Name]
+		_, found := beforeUpdate(pod, status.Name) // a resize may restart a container before the update is complete
 		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
 		if !found || running == nil || container == nil || container.StartupProbe == nil {
 			continue

@@ -67,7 +67,7 @@ func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
 	}
 	switch {
 	case record.Recovered:
-		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.keepsRecord(pod)
 	case !recorded && !hasOwnTrouble(pod) && (podstate.Disruption(pod) != "" || !podstate.HasObserved(pod)):
 		return FailureRecord{}, false
 	case !recorded && !hasOwnTrouble(pod) && (crashWindowRemaining == 0 || !r.hasRolloutRecord()):
