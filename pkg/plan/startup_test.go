@@ -67,6 +67,13 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 			moves:    "Update 0", ready: 2,
 			message: "1 of 2 pods updated, 2 available",
 		},
+		"it starts for the first time": {
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 2*time.Second), func(p *corev1.Pod) {
+				p.Status.ContainerStatuses[0].RestartCount = 0
+			})),
+			moves: "Update 0", ready: 2,
+			message: "1 of 2 pods updated, 2 available",
+		},
 		"the node's clock is an hour ahead": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, -time.Hour), Written(3*time.Minute))),
 			moves:    "Update 0", ready: 2,

@@ -121,7 +121,7 @@ func (s *synced) checkFloor() error {
 			continue
 		}
 		available++
-		isLost := s.willRestart(p) && (s.OldKubelets || !s.IsResizeDelayed(p))
+		isLost := s.willRestart(p) && (s.OldKubelets || !s.IsResizeDelayed(p)) || s.IsStartupDoubtful(p)
 		if s.isAvailable(p) && !isLost && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}

@@ -211,7 +211,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isAvailable(p) && !w.isBehind(p):
+		case w.isAvailable(p) && !w.isBehind(p) && !w.IsStartupDoubtful(p):
 			available++
 		default:
 			isMissing = true

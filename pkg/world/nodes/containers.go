@@ -218,7 +218,7 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	}
 	before.image = image
 	state.starts[status.Name], state.startedAt = before, n.Now
-	state.probed[status.Name] = startupProbe(p, status.Name) != nil
+	n.beginStartup(p, status.Name, isAgain && p.Generation > 1)
 	n.writeResources(status, before.resources)
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalize image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}

@@ -69,9 +69,9 @@ type State struct {
 	// starts has what each container was last started with.
 	starts map[string]containerStart
 	// probed has the containers whose startup probes have yet to succeed, and unknownUntil is until when nothing shows whether the probe of a container
-	// that was restarted for an update in place has.
-	probed       map[string]bool
-	unknownUntil time.Time
+	// that was restarted for an update in place has. doubtfulUntil is the same for a container of an updated pod that was restarted for any reason.
+	probed                      map[string]bool
+	unknownUntil, doubtfulUntil time.Time
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
 	// startedAt is when a container was last started, observedAt when the kubelet last saw an update.

@@ -34,7 +34,7 @@ func (n *Nodes) noteRestart(p *corev1.Pod, status *corev1.ContainerStatus) {
 	if status.State.Running == nil || probe == nil {
 		return
 	}
-	n.states[p.UID].unknownUntil = n.serverTime().Add(time.Duration(probe.PeriodSeconds)*time.Second + startupKnown)
+	n.states[p.UID].unknownUntil = n.startupKnownAt(probe)
 	if n.OldKubelets {
 		n.SetReady(p, false)
 	}
@@ -43,6 +43,24 @@ func (n *Nodes) noteRestart(p *corev1.Pod, status *corev1.ContainerStatus) {
 // IsStartupUnknown reports whether a container was restarted for an update in place so short a time ago that the pod does not count as ready yet.
 func (n *Nodes) IsStartupUnknown(p *corev1.Pod) bool {
 	return n.Now.Before(n.states[p.UID].unknownUntil)
+}
+
+// startupKnownAt returns when a pod counts as ready again whose container was restarted now.
+func (n *Nodes) startupKnownAt(probe *corev1.Probe) time.Time {
+	return n.serverTime().Add(time.Duration(probe.PeriodSeconds)*time.Second + startupKnown)
+}
+
+// beginStartup records that a container starts.
+func (n *Nodes) beginStartup(p *corev1.Pod, name string, isDoubtful bool) {
+	state, probe := n.states[p.UID], startupProbe(p, name)
+	if state.probed[name] = probe != nil; state.probed[name] && isDoubtful {
+		state.doubtfulUntil = n.startupKnownAt(probe)
+	}
+}
+
+// IsStartupDoubtful reports whether the controller may take the pod for one that an update in place has restarted a moment ago.
+func (n *Nodes) IsStartupDoubtful(p *corev1.Pod) bool {
+	return !n.Now.After(n.states[p.UID].doubtfulUntil.Add(time.Second))
 }
 
 // IsStarting reports whether the startup probe of a running container has not succeeded yet.
