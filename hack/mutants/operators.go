@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"io/fs"
 	"math/rand/v2"
@@ -56,9 +55,17 @@ func sites(root string, seed uint64) ([]site, error) {
 		if err != nil {
 			return err
 		}
-		found, err := sitesIn(root, filepath.ToSlash(name))
-		all = append(all, found...)
-		return err
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		positions := token.NewFileSet()
+		file, err := parse(positions, name, content)
+		if err != nil {
+			return err
+		}
+		all = append(all, sitesIn(filepath.ToSlash(name), positions, file)...)
+		return nil
 	})
 	dice := rand.New(rand.NewPCG(seed, seed))
 	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -66,16 +73,7 @@ func sites(root string, seed uint64) ([]site, error) {
 }
 
 // sitesIn finds the sites in a file.
-func sitesIn(root, name string) ([]site, error) {
-	content, err := os.ReadFile(filepath.Join(root, name))
-	if err != nil {
-		return nil, err
-	}
-	positions := token.NewFileSet()
-	file, err := parser.ParseFile(positions, name, content, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
+func sitesIn(name string, positions *token.FileSet, file *ast.File) []site {
 	var found []site
 	add := func(at token.Pos, operator token.Token, after ...string) {
 		where := positions.Position(at)
@@ -105,7 +103,7 @@ func sitesIn(root, name string) ([]site, error) {
 		}
 		return true
 	})
-	return found, nil
+	return found
 }
 
 // isText reports whether an expression is a quoted string, or contains one as an operand. The only operator for strings is +.

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,14 +53,17 @@ func run(ctx context.Context, names string, sample int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	caught, err := h.playSample(ctx, sample, seed)
+	played, caught, err := h.playSample(ctx, sample, seed)
+	if played > 0 {
+		fmt.Printf("%d of %d mutants by rule caught, %d %%\n", caught, played, 100*caught/played)
+	}
 	switch {
 	case err != nil:
 		return err
 	case survivors > 0:
 		return fmt.Errorf("%d mutants of the table survive", survivors)
-	case caught*100 < sample*leastCaught:
-		return fmt.Errorf("%d of %d mutants by rule are caught, fewer than %d %%", caught, sample, leastCaught)
+	case caught*100 < played*leastCaught:
+		return fmt.Errorf("%d of %d mutants by rule are caught, fewer than %d %%", caught, played, leastCaught)
 	default:
 		return nil
 	}
@@ -74,12 +78,8 @@ func (h hunt) playTable(ctx context.Context, pattern *regexp.Regexp) (survivors 
 		if !pattern.MatchString(entry.name) {
 			continue
 		}
-		tests := []string{"./" + planner + "/..."}
-		if entry.by == byWorld {
-			tests = []string{"./pkg/world"}
-		}
 		began := time.Now()
-		result, err := h.play(ctx, mutants.Replaced(entry.name, entry.file, entry.before, entry.after), tests)
+		result, err := h.play(ctx, mutants.Replaced(entry.name, entry.file, entry.before, entry.after), entry.tests())
 		if err != nil {
 			return survivors, err
 		}
@@ -89,42 +89,6 @@ func (h hunt) playTable(ctx context.Context, pattern *regexp.Regexp) (survivors 
 		fmt.Printf("%-8s by %-5s %4.0f s  %s: %s\n", result, entry.by, time.Since(began).Seconds(), entry.name, entry.about)
 	}
 	return survivors, nil
-}
-
-// playSample runs mutants by rule against the unit tests, and counts how many are caught.
-func (h hunt) playSample(ctx context.Context, sample int, seed uint64) (count int, err error) {
-	all, err := sites(h.root, seed)
-	if err != nil {
-		return 0, err
-	}
-	fmt.Printf("%d of %d mutants by rule, seed %d:\n", sample, len(all), seed)
-	played := 0
-	for _, each := range all {
-		if played == sample {
-			break
-		}
-		content, err := os.ReadFile(filepath.Join(h.root, each.file))
-		if err != nil {
-			return count, err
-		}
-		mutant := mutants.Replaced(fmt.Sprint("rule-", played), each.file, string(content), each.apply(string(content)))
-		result, err := h.play(ctx, mutant, []string{"./" + path.Dir(each.file), "./" + planner}, []string{"./" + planner + "/..."})
-		if err != nil {
-			return count, err
-		}
-		if result == invalid {
-			continue
-		}
-		if played++; result == caught {
-			count++
-		} else {
-			fmt.Println("survived", each)
-		}
-		if played%20 == 0 {
-			fmt.Printf("%d played, %d caught\n", played, count)
-		}
-	}
-	return count, nil
 }
 
 // result is the outcome for a mutant.
@@ -137,15 +101,23 @@ const (
 	invalid result = "invalid"
 )
 
-// play runs tests against a mutant, one list of packages after the other, until one fails.
-func (h hunt) play(ctx context.Context, mutant mutants.Mutant, lists ...[]string) (result, error) {
+// tests returns the packages whose tests have to catch a mutant of the table. Its own package and those above it catch most, so they come first.
+func (e entry) tests() []string {
+	if e.by == byWorld {
+		return []string{"pkg/world"}
+	}
+	return slices.Compact([]string{planner, path.Dir(e.file), planner + "/status", planner + "/rollout", planner + "/..."})
+}
+
+// play runs the tests of packages against a mutant, one after the other, until one fails.
+func (h hunt) play(ctx context.Context, mutant mutants.Mutant, packages []string) (result, error) {
 	overlay, err := mutant.Overlay(h.root, filepath.Join(h.folder, mutant.Name))
 	if err != nil {
 		return "", err
 	}
-	for _, packages := range lists {
+	for _, each := range packages {
 		limited, cancel := context.WithTimeout(ctx, maxTime)
-		test := exec.CommandContext(limited, "go", append([]string{"test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1"}, packages...)...)
+		test := exec.CommandContext(limited, "go", "test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1", "-short", "./"+each)
 		test.Dir = h.root
 		// An interrupt has to go to the whole process group to reach the programs that the go command has started.
 		test.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

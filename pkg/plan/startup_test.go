@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -25,6 +26,15 @@ func restartedWithProbe(period int32, ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
+// restartedByResize is the same after a resize that restarted the container, while the update that it is a part of is not complete.
+func restartedByResize(period int32, ago time.Duration) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		restartedWithProbe(period, ago)(p)
+		OfImage("nginx")(p)
+		p.Annotations[v1.AnnotationInPlace] = strings.Replace(p.Annotations[v1.AnnotationInPlace], "{", `{"begun":true,`, 1)
+	}
+}
+
 // After a restart, a kubelet reports too early that a container with a startup probe has started. The pod does not count as ready before the probe
 // was due.
 func TestStartupProbeIsAwaited(t *testing.T) {
@@ -42,6 +52,11 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 			ready:    1, again: 18 * time.Second,
 			message: "1 of 2 pods updated, 1 available; web-1: updated in place, its startup probe is due",
 		},
+		"not due yet after a resize, before the image changes": {
+			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, restartedByResize(5, 2*time.Second))),
+			moves:    "Update 2", ready: 2, again: 18 * time.Second,
+			message: "0 of 3 pods updated, 2 available; web-2: updated in place, its startup probe is due",
+		},
 		"the default period": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(0, 2*time.Second))),
 			ready:    1, again: 23 * time.Second,
@@ -50,6 +65,13 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 		"it has succeeded": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 20*time.Second))),
 			moves:    "Update 0", ready: 2,
+			message: "1 of 2 pods updated, 2 available",
+		},
+		"it starts for the first time": {
+			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 2*time.Second), func(p *corev1.Pod) {
+				p.Status.ContainerStatuses[0].RestartCount = 0
+			})),
+			moves: "Update 0", ready: 2,
 			message: "1 of 2 pods updated, 2 available",
 		},
 		"the node's clock is an hour ahead": {

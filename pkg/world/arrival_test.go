@@ -154,13 +154,7 @@ func (a *finalState) isMarkedWithoutReplacement() bool {
 // checkCount checks that there are as many active pods as desired. With a bad revision, or in a halt, there may also be surge pods.
 func (a *finalState) checkCount() (string, bool) {
 	m := a.Manager
-	desired, most := m.DesiredReplicas(), m.DesiredReplicas()
-	if len(a.badRevisions) > 0 || a.notInPlace || a.isHaltedByGone() {
-		most += m.MaxSurge()
-		if a.available <= desired-m.MaxUnavailable() {
-			most = a.count // no pod may be deleted
-		}
-	}
+	desired, most := m.DesiredReplicas(), a.mostPods()
 	switch {
 	case m.Spec.Paused:
 		return "", true
@@ -175,46 +169,114 @@ func (a *finalState) checkCount() (string, bool) {
 	}
 }
 
-// checkRevisions checks that the pods have the desired revisions, and that the status says so.
+// mostPods returns how many active pods there may be.
+func (a *finalState) mostPods() int {
+	desired := a.Manager.DesiredReplicas()
+	switch {
+	case len(a.badRevisions) == 0 && !a.notInPlace && !a.isHaltedByGone():
+		return desired
+	case a.available <= desired-a.Manager.MaxUnavailable():
+		return a.count // no pod may be deleted
+	default:
+		return desired + a.Manager.MaxSurge()
+	}
+}
+
+// checkRevisions checks that the pods have the desired revisions, and that the status says so. The first check that applies decides.
 func (a *finalState) checkRevisions() (string, bool) {
-	m, status := a.Manager, &a.Manager.Status
-	desired, ready := m.DesiredReplicas(), reasonOf(status, v1.ConditionReady)
-	isLeftAlone := m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy
-	isRolledBack := status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current != ""
-	isReady := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady)
-	isAsWanted := a.isAsWanted()
+	for _, check := range []func() (what string, ok, applies bool){a.checkHeldUp, a.checkBad, a.checkRolledBack, a.checkLeft} {
+		if what, ok, applies := check(); applies {
+			return what, ok
+		}
+	}
+	status := &a.Manager.Status
+	isCurrent := status.CurrentRevision == status.UpdateRevision || a.ready() == v1.ReasonPartition
+	return "the end", a.isReady() && isCurrent && a.isAsWanted()
+}
+
+func (a *finalState) ready() string   { return reasonOf(&a.Manager.Status, v1.ConditionReady) }
+func (a *finalState) stalled() string { return reasonOf(&a.Manager.Status, v1.ConditionStalled) }
+
+func (a *finalState) isReady() bool {
+	return meta.IsStatusConditionTrue(a.Manager.Status.Conditions, v1.ConditionReady)
+}
+
+// isLeftAlone reports whether the user wants that no pod moves.
+func (a *finalState) isLeftAlone() bool {
+	return a.Manager.Spec.Paused || a.Manager.Strategy() == v1.OnDeleteStrategy
+}
+
+// hasFailed reports whether the status says that the new revision has failed. isRolledBack reports whether there also is a revision to return to.
+func (a *finalState) hasFailed() bool {
+	return a.Manager.Status.FailedRevision == a.Manager.Status.UpdateRevision && a.Manager.OnFailure() != v1.ContinueOnFailure
+}
+
+func (a *finalState) isRolledBack() bool { return a.hasFailed() && a.current != "" }
+
+// checkHeldUp applies if something keeps the rollout from starting or going on.
+func (a *finalState) checkHeldUp() (what string, ok, applies bool) {
 	switch {
 	case a.isBlocked() || a.isUnstarted():
-		return "ready beside pods that never go", !isReady || isAsWanted || isLeftAlone
-	case desired == 0:
-		return "zero is not told", ready == v1.ReasonScaledToZero || isRolledBack || m.Spec.Paused
-	case a.notInPlace && !isRolledBack:
-		return "an obstacle is not told", ready == v1.ReasonNotInPlace || isLeftAlone || ready == v1.ReasonHalted || !isReady && len(a.badRevisions) > 0 || isAsWanted
+		return "ready beside pods that never go", !a.isReady() || a.isAsWanted() || a.isLeftAlone(), true
+	case a.Manager.DesiredReplicas() == 0:
+		return "zero is not told", a.ready() == v1.ReasonScaledToZero || a.isRolledBack() || a.Manager.Spec.Paused, true
+	case a.notInPlace && !a.isRolledBack():
+		return "an obstacle is not told", a.isObstacleTold() || a.isLeftAlone() || a.isAsWanted(), true
 	case a.isHaltedByGone():
-		return "a halt is not told", reasonOf(status, v1.ConditionStalled) == v1.ReasonHalted || isLeftAlone
-	case a.badRevisions[a.update] && (!isRolledBack || isLeftAlone):
-		return "stuck with a bad revision", a.isStuckSafely()
+		return "a halt is not told", a.stalled() == v1.ReasonHalted || a.isLeftAlone(), true
+	}
+	return "", false, false
+}
+
+// isObstacleTold reports whether the status says why pods cannot be updated in place, or what else is wrong.
+func (a *finalState) isObstacleTold() bool {
+	return a.ready() == v1.ReasonNotInPlace || a.ready() == v1.ReasonHalted || !a.isReady() && len(a.badRevisions) > 0
+}
+
+// checkBad applies if pods will never be available.
+func (a *finalState) checkBad() (what string, ok, applies bool) {
+	switch {
+	case a.badRevisions[a.update] && (!a.isRolledBack() || a.isLeftAlone()):
+		return "stuck with a bad revision", a.isStuckSafely(), true
 	case len(a.badRevisions) > 0:
 		// The old revision, which pods keep or return to, is also bad.
-		isToStay := isRolledBack || isLeftAlone || m.Partition() > 0 || a.available <= desired-m.MaxUnavailable()
-		return "left with bad pods", !isReady && isToStay
-	case status.FailedRevision == status.UpdateRevision && m.OnFailure() != v1.ContinueOnFailure && a.current == "":
-		return "rolled back to what is lost", ready == v1.ReasonRolledBack && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
-	case isRolledBack && isLeftAlone:
-		return "rolled back and left alone", ready == v1.ReasonRolledBack
-	case isRolledBack && m.PodUpdatePolicy() == v1.InPlaceOnly && !(a.byRevision[a.current] == desired && a.count == desired):
-		return "rolled back as far as possible", a.cannotReturn() && reasonOf(status, v1.ConditionStalled) == v1.ReasonRolledBack
-	case isRolledBack:
-		return "rolled back", (a.byRevision[a.current] == desired && a.count == desired) && ready == v1.ReasonRolledBack
-	case m.Spec.Paused:
-		return "paused", isReady == isAsWanted
-	case m.PodUpdatePolicy() == v1.InPlaceOnly && a.byRevision[a.update] > a.desiredUpdated() && ready == v1.ReasonNotInPlace:
-		return "no way back in place", a.cannotReturn()
-	case isLeftAlone && !isAsWanted:
-		return "left alone", isReady && ready == v1.ReasonUpdateOnDelete
+		isToStay := a.isRolledBack() || a.isLeftAlone() || a.Manager.Partition() > 0 || a.available <= a.Manager.DesiredReplicas()-a.Manager.MaxUnavailable()
+		return "left with bad pods", !a.isReady() && isToStay, true
 	}
-	isCurrent := status.CurrentRevision == status.UpdateRevision || ready == v1.ReasonPartition
-	return "the end", isReady && isCurrent && isAsWanted
+	return "", false, false
+}
+
+// checkRolledBack applies if the new revision has failed.
+func (a *finalState) checkRolledBack() (what string, ok, applies bool) {
+	desired := a.Manager.DesiredReplicas()
+	hasReturned := a.byRevision[a.current] == desired && a.count == desired
+	isTold := a.ready() == v1.ReasonRolledBack
+	switch {
+	case a.hasFailed() && a.current == "":
+		return "rolled back to what is lost", isTold && a.stalled() == v1.ReasonRolledBack, true
+	case !a.isRolledBack():
+		return "", false, false
+	case a.isLeftAlone():
+		return "rolled back and left alone", isTold, true
+	case a.Manager.PodUpdatePolicy() == v1.InPlaceOnly && !hasReturned:
+		return "rolled back as far as possible", a.cannotReturn() && a.stalled() == v1.ReasonRolledBack, true
+	default:
+		return "rolled back", hasReturned && isTold, true
+	}
+}
+
+// checkLeft applies if the user, or what cannot be done in place, leaves pods as they are.
+func (a *finalState) checkLeft() (what string, ok, applies bool) {
+	m := a.Manager
+	switch {
+	case m.Spec.Paused:
+		return "paused", a.isReady() == a.isAsWanted(), true
+	case m.PodUpdatePolicy() == v1.InPlaceOnly && a.byRevision[a.update] > a.desiredUpdated() && a.ready() == v1.ReasonNotInPlace:
+		return "no way back in place", a.cannotReturn(), true
+	case a.isLeftAlone() && !a.isAsWanted():
+		return "left alone", a.isReady() && a.ready() == v1.ReasonUpdateOnDelete, true
+	}
+	return "", false, false
 }
 
 // isHaltedByGone reports whether failed pods of the new revision are gone and halt it forever, because no pod will replace them.

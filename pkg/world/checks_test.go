@@ -1,14 +1,11 @@
 package world
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -117,23 +114,14 @@ func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
 	}
-	changed := map[*corev1.Pod]bool{}
-	for _, c := range s.plan.Update {
-		changed[c.Pod] = c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain
-		if c.Step == inplace.StepRestore {
-			containers := c.To.Template().Spec.Containers
-			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
-				return s.hidden[c.Pod.UID].NeedsRestart(&container)
-			})
-		}
-	}
+	changed := s.takenInPlace()
 	available, taken := 0, 0
 	for _, p := range s.activePods() {
 		if !s.isServing(p) {
 			continue
 		}
 		available++
-		isLost := s.willRestart(p) && (s.OldKubelets || !s.IsResizeDelayed(p))
+		isLost := s.willRestart(p) && (s.OldKubelets || !s.IsResizeDelayed(p)) || s.IsStartupDoubtful(p)
 		if s.isAvailable(p) && !isLost && (isDeleted(s.plan, p) || changed[p]) {
 			taken++
 		}
@@ -142,6 +130,26 @@ func (s *synced) checkFloor() error {
 		return fmt.Errorf("%d of %d available pods taken, at least %d have to stay", taken, available, floor)
 	}
 	return nil
+}
+
+// takenInPlace returns the pods that the plan makes unavailable for a while to update them.
+func (s *synced) takenInPlace() map[*corev1.Pod]bool {
+	changed := map[*corev1.Pod]bool{}
+	for _, c := range s.plan.Update {
+		changed[c.Pod] = takesPod(c)
+		if c.Step == inplace.StepRestore {
+			containers := c.To.Template().Spec.Containers
+			changed[c.Pod] = slices.ContainsFunc(containers, func(container corev1.Container) bool {
+				return s.hidden[c.Pod.UID].NeedsRestart(&container)
+			})
+		}
+	}
+	return changed
+}
+
+// takesPod reports whether a step begins an update.
+func takesPod(c inplace.Update) bool {
+	return c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain
 }
 
 // checkResized checks that no update changes an image together with CPU or memory, nor while the kubelet has a resize to carry out: the kubelet
@@ -222,17 +230,7 @@ func (s *synced) countUnproven() error {
 	if s.Manager.Strategy() != v1.RollingUpdateStrategy || s.Manager.Spec.Paused || current == "" || current == s.updateHash {
 		return nil
 	}
-	added, unavailable := 0, 0
-	for _, c := range s.plan.Create {
-		if c.Revision.Hash == s.updateHash && c.FailuresBefore == 0 {
-			added++
-		}
-	}
-	for _, c := range s.plan.Update {
-		if (c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain) && c.To.Hash == s.updateHash {
-			added++
-		}
-	}
+	added, unavailable := s.countAdded(), 0
 	for _, p := range s.activePods() {
 		if s.hashOf(p) != s.updateHash {
 			oldPods++
@@ -246,6 +244,21 @@ func (s *synced) countUnproven() error {
 		s.unproven = added + unavailable - s.Manager.MaxSurge() - s.Manager.MaxUnavailable()
 	}
 	return nil
+}
+
+// countAdded counts the pods that the plan adds to the new revision.
+func (s *synced) countAdded() (added int) {
+	for _, c := range s.plan.Create {
+		if c.Revision.Hash == s.updateHash && c.FailuresBefore == 0 {
+			added++
+		}
+	}
+	for _, c := range s.plan.Update {
+		if takesPod(c) && c.To.Hash == s.updateHash {
+			added++
+		}
+	}
+	return added
 }
 
 // checkUnproven checks that a rollout has no unproven pods. This does not hold while the rollout is halted or not possible in place, because lost
@@ -283,99 +296,6 @@ func (s *synced) checkSame() error {
 		return fmt.Errorf("planned in another order:\n%v\nbefore:\n%v", got, want)
 	}
 	return nil
-}
-
-// checkCurrent checks that the new revision becomes the current one when it has been good for the bake time. A superseded revision becomes current
-// only if there is none, and enough of its pods are available.
-func (s *synced) checkCurrent() error {
-	status := &s.status
-	switch {
-	case status.CurrentRevision == s.before.CurrentRevision:
-		return nil
-	case status.CurrentRevision != status.UpdateRevision:
-		if hash := strings.TrimPrefix(status.CurrentRevision, s.Manager.Name+"-"); s.hadCurrent || s.countAvailable(hash) < s.enough() {
-			return fmt.Errorf("%s became the current revision, with %d available pods of %d", status.CurrentRevision, s.countAvailable(hash), s.enough())
-		}
-		return nil
-	case s.baking.revision != s.updateHash:
-		return fmt.Errorf("%s is current, and not good", status.CurrentRevision)
-	case s.Now.Sub(s.baking.since) < s.Manager.BakeTime()-2*time.Second: // the times of recovery and baking are whole seconds
-		return fmt.Errorf("%s is current, and was good for %v of %v", status.CurrentRevision, s.Now.Sub(s.baking.since), s.Manager.BakeTime())
-	}
-	return nil
-}
-
-// checkMade checks when a pod is created from, or moved to, a revision other than the new one. In a rollback, it must be the current revision. If
-// pods of the old side are missing, it must be the newest revision that runs there, or else the current one.
-func (s *synced) checkMade() error {
-	want := cmp.Or(s.newestOld(), s.currentHash())
-	if s.isRolledBack() {
-		want = s.currentHash()
-	}
-	for _, c := range s.plan.Create {
-		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want {
-			return fmt.Errorf("a pod of %s is made, want %s", c.Revision.Hash, want)
-		}
-	}
-	for _, c := range s.plan.Update {
-		if c.To != nil && c.To.Hash != s.updateHash && c.To.Hash != want && c.To.Hash != s.hashOf(c.Pod) {
-			return fmt.Errorf("%s is updated to %s, want %s", c.Pod.Name, c.To.Hash, want)
-		}
-	}
-	return nil
-}
-
-// isRolledBack reports whether the new revision has failed, according to the status or its mark.
-func (s *synced) isRolledBack() bool {
-	isMarked := func(r *appsv1.ControllerRevision) bool {
-		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
-	}
-	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
-		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
-}
-
-// checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a halt, a pause and OnDelete leave
-// all of them alone.
-func (s *synced) checkLeftAlone() error {
-	old, taken := s.oldPods(), 0
-	may := max(0, len(old)-s.Manager.Partition())
-	if s.mustHalt() {
-		may = 0
-	}
-	if s.currentHash() == s.updateHash {
-		may = len(old) // back to the good revision
-	}
-	if s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy {
-		may = 0
-	}
-	if s.isRolledBack() {
-		return nil
-	}
-	for _, d := range s.plan.Delete {
-		if d.Why.IsRollout() && slices.Contains(old, d.Pod) {
-			taken++
-		}
-	}
-	for _, c := range s.plan.Update {
-		if c.To != nil && c.To.Hash != s.hashOf(c.Pod) && slices.Contains(old, c.Pod) {
-			taken++
-		}
-	}
-	if taken > may {
-		return fmt.Errorf("%d pods of other revisions are moved, at most %d may be", taken, may)
-	}
-	return nil
-}
-
-// mustHalt reports whether failureThreshold pods of the new revision have failed, as the status says, and are still down.
-func (s *synced) mustHalt() bool {
-	down := 0
-	for _, p := range s.activePods() {
-		if blame := s.hidden[p.UID].blame; s.hashOf(p) == s.updateHash && s.isBlamed(p) && blame.told && !blame.inherited && !nodes.IsReady(p) {
-			down++
-		}
-	}
-	return down >= s.Manager.FailureThreshold() && s.Manager.OnFailure() != v1.ContinueOnFailure && s.Manager.Strategy() == v1.RollingUpdateStrategy
 }
 
 func reasonOf(status *v1.PodManagerStatus, kind string) string {

@@ -38,6 +38,9 @@ func courseOf(seed uint64) *World {
 func playCourse(w *World) (lines []string, err error) {
 	// Which pods are to blame, and how long a rollout has been without progress, depends on earlier events.
 	checked := []string{"trimmed", "names", "surge", "floor", "overlap", "current", "ready-stalled", "stalled-busy", "progressing"}
+	if begun := w.Manager.Status.Rollout; begun != nil && begun.BakingSince != nil {
+		w.baking = bakingWatch{strings.TrimPrefix(begun.Revision, w.Manager.Name+"-"), begun.BakingSince.Time}
+	}
 	for range 5000 {
 		s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
 		s.plan = plan.Make(s.observed)

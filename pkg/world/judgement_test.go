@@ -26,7 +26,7 @@ func (s *synced) countServing() (count int) {
 // isServing reports whether a pod serves: it is available, or ready after an interrupted update with old kubelets. Such a pod serves until its
 // kubelet restarts it, which may happen at any time.
 func (s *synced) isServing(p *corev1.Pod) bool {
-	return s.isAvailable(p) || s.OldKubelets && s.hidden[p.UID].interrupted && nodes.IsReady(p)
+	return s.isAvailable(p) || s.OldKubelets && s.hidden[p.UID].interrupted && nodes.IsReady(p) && !s.IsStartupUnknown(p)
 }
 
 // checkCounts checks that no pod counts as available that does not serve. A pod of a lost node does not serve.

@@ -34,6 +34,15 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	case w.IsLost(p):
 	case what < 9:
 		return w.Crash(p)
+	default:
+		w.nodeMishap(p, what)
+	}
+	return false
+}
+
+// nodeMishap makes something go wrong with a pod on its node, other than a crash.
+func (w *World) nodeMishap(p *corev1.Pod, what int) {
+	switch {
 	case what < 11:
 		w.logf("%s: ends", p.Name)
 		w.Finish(p)
@@ -53,7 +62,6 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 		w.logf("%s: not ready", p.Name)
 		w.SetReady(p, false)
 	}
-	return false
 }
 
 // relapse makes a pod that has recovered from a failure not ready, mostly the one that has recovered last.

@@ -81,6 +81,7 @@ type synced struct {
 	before, status v1.PodManagerStatus
 	// hadCurrent is whether a current revision was known before the sync.
 	hadCurrent bool
+	verdicts   *verdicts
 	// unproven is by how many pods the unavailable pods of the new revision exceed the limit, see checkUnproven.
 	unproven int
 }
@@ -109,6 +110,8 @@ var promises = []promise{
 	{name: "counts", reported: (*synced).checkCounts},
 	{name: "blame", reported: (*synced).checkBlame},
 	{name: "failed", reported: (*synced).checkFailed},
+	{name: "named", reported: (*synced).checkNamed},
+	{name: "in-time", reported: (*synced).checkInTime},
 	{name: "grace", reported: (*synced).checkGrace},
 	{name: "ready", reported: (*synced).checkReady},
 	{name: "ready-stalled", reported: (*synced).checkReadyStalled},
@@ -121,10 +124,11 @@ var skipped = strings.Split(os.Getenv("PLAN_SKIP"), ",")
 func isSkipped(name string) bool { return slices.Contains(skipped, name) }
 
 // sync does the same as a sync of the controller, and checks all promises. It reports whether the plan was not empty or the status changed.
-func sync(w *World) (busy bool, err error) {
-	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
+func sync(w *World, v *verdicts) (busy bool, err error) {
+	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status, verdicts: v}
 	s.plan = plan.Make(s.observed)
 	w.updateHash = s.plan.Revisions.Update.Hash
+	v.noticePolicy(w)
 	s.hadCurrent = w.currentHash() != ""
 	if w.Tell != nil { // describing the pods is slow
 		w.logf("pods%s => %s", w.DescribePods(), strings.Join(Digest(s.plan), ", "))
@@ -146,25 +150,27 @@ func sync(w *World) (busy bool, err error) {
 	var changed bool
 	s.status, changed = w.Report(s.plan, s.failure)
 	w.baking.note(w)
+	v.note(w)
 	return changed || !s.plan.Empty(), check(func(p promise) func(*synced) error { return p.reported })
 }
 
 // play runs a time of trouble, and then calm.
 func play(w *World) error {
+	v := &verdicts{}
 	for range 5 + w.dice.IntN(25) {
 		w.Pass()
 		if w.chance(0.4) { // otherwise something happens before the next sync
-			if _, err := sync(w); err != nil {
+			if _, err := sync(w, v); err != nil {
 				return err
 			}
 		}
 		w.Happen()
-		if _, err := sync(w); err != nil {
+		if _, err := sync(w, v); err != nil {
 			return err
 		}
 	}
 	w.CalmDown()
-	if err := runUntilIdle(w); err != nil {
+	if err := runUntilIdle(w, v); err != nil {
 		return err
 	}
 	if !isSkipped("arrival") {
@@ -173,7 +179,7 @@ func play(w *World) error {
 		}
 	}
 	w.pass(time.Hour)
-	if busy, err := sync(w); busy || err != nil {
+	if busy, err := sync(w, v); busy || err != nil {
 		return errors.Join(err, errors.New("an hour later there is something to do"))
 	}
 	return nil
@@ -181,11 +187,11 @@ func play(w *World) error {
 
 // runUntilIdle syncs until there is nothing left to do, and limits the churn: each pod is replaced at most a few times, for a rollout, for a
 // rollback, and for pods that were being replaced before.
-func runUntilIdle(w *World) error {
+func runUntilIdle(w *World, v *verdicts) error {
 	w.churn = 0
 	most := 6*(len(w.Pods)+w.Manager.DesiredReplicas()+w.Manager.MaxSurge()) + 20
 	for rounds := 200 + 40*(len(w.Pods)+w.Manager.DesiredReplicas()); ; rounds-- {
-		busy, err := sync(w)
+		busy, err := sync(w, v)
 		switch {
 		case err != nil:
 			return err

@@ -168,6 +168,15 @@ func (w *World) removePod(p *corev1.Pod) {
 	w.Nodes.Remove(p)
 }
 
+// request is a step of an update in place as the API server gets it: patches, one after the other.
+type request struct {
+	inplace.Update
+	patches [][]byte
+	// isNew is set if the first patch writes the present time to the pod, isRefused if the API server refuses the step, isComplete if the step
+	// completes the update.
+	isNew, isRefused, isComplete bool
+}
+
 // updatePod applies the patches of a step of an update in place, or refuses them.
 func (w *World) updatePod(change inplace.Update) {
 	if change.IsGateStep() {
@@ -175,6 +184,22 @@ func (w *World) updatePod(change inplace.Update) {
 		return
 	}
 	defer w.loseBlameOnceUpdated(change.Pod)()
+	r, hidden := w.requestFor(change), w.hidden[change.Pod.UID]
+	if !w.send(r) {
+		return
+	}
+	switch {
+	case change.Step == inplace.StepResize && !r.isRefused:
+		hidden.interrupt()
+	case r.isRefused:
+		if hidden.refused = change.To.Hash; len(r.patches) == 3 {
+			hidden.interrupt()
+		}
+	}
+}
+
+// requestFor returns the patches of a step, and decides at random whether the API server refuses it.
+func (w *World) requestFor(change inplace.Update) request {
 	patches := [][]byte{must(change.BeginPatch(w.Now))}
 	isRefused := change.Step != inplace.StepRestore && w.fails(0.05)
 	refusal := requeue.Failure{Reason: v1.ReasonForbidden, Message: "quota"}
@@ -195,37 +220,34 @@ func (w *World) updatePod(change inplace.Update) {
 	default:
 		patches = append(patches, must(change.ResizePatch()), must(change.Patch(w.Manager, w.Now)))
 	}
-	isComplete := !isRefused && change.Step != inplace.StepResize
 	isNew := patches[0] != nil
 	patches = slices.DeleteFunc(patches, func(patch []byte) bool { return patch == nil })
-	hidden := w.hidden[change.Pod.UID]
-	for i, data := range patches {
+	return request{change, patches, isNew, isRefused, !isRefused && change.Step != inplace.StepResize}
+}
+
+// send applies the patches of a request until one fails, and reports whether all were applied.
+func (w *World) send(r request) bool {
+	hidden := w.hidden[r.Pod.UID]
+	for i, data := range r.patches {
 		if i > 0 && w.fails(0.2) {
-			w.logf("  change of %s: interrupted after %d of %d patches", change.Pod.Name, i, len(patches))
+			w.logf("  change of %s: interrupted after %d of %d patches", r.Pod.Name, i, len(r.patches))
 			hidden.interrupt()
-			if isNew { // the first patch wrote this time to the pod
+			if r.isNew {
 				hidden.updatedAt = w.now().Time
 			}
-			return
+			return false
 		}
-		ApplyPatch(change.Pod, data)
-		isLast := i == len(patches)-1
-		if isLast && isComplete {
+		ApplyPatch(r.Pod, data)
+		completes := i == len(r.patches)-1 && r.isComplete
+		if completes {
 			hidden.interrupted = false
-			w.noteUpdate(change)
+			w.noteUpdate(r.Update)
 		}
-		if !isRefused && isNew || isLast && isComplete {
+		if !r.isRefused && r.isNew || completes {
 			hidden.updatedAt = w.now().Time
 		}
 	}
-	switch {
-	case change.Step == inplace.StepResize && !isRefused:
-		hidden.interrupt()
-	case isRefused:
-		if hidden.refused = change.To.Hash; len(patches) == 3 {
-			hidden.interrupt()
-		}
-	}
+	return true
 }
 
 // interrupt records that an update was begun and not completed. The next one counts as a separate update.

@@ -30,7 +30,7 @@ func TestUpdatedPodsStay(t *testing.T) {
 				MaxSurge:        ptr.To(intstr.FromInt32(int32(1 + seed%3))), MaxUnavailable: ptr.To(intstr.FromInt32(int32(seed / 3 % 2))),
 			}},
 		}
-		if err := runUntilIdle(w); err != nil {
+		if err := runUntilIdle(w, &verdicts{}); err != nil {
 			t.Fatal(seed, err)
 		}
 		before := uidsOf(w.Pods)
@@ -38,7 +38,7 @@ func TestUpdatedPodsStay(t *testing.T) {
 			m.Spec.Template = m.Spec.Template.DeepCopy()
 			m.Spec.Template.Spec.Containers[0].Image = "app:2"
 		})
-		if err := runUntilIdle(w); err != nil {
+		if err := runUntilIdle(w, &verdicts{}); err != nil {
 			t.Fatal(seed, err)
 		}
 		if after := uidsOf(w.Pods); !slices.Equal(before, after) {

@@ -38,6 +38,7 @@ func (w *World) pass(wait time.Duration) {
 		w.progressClock.elapsed += wait
 	}
 	w.Now = w.Now.Add(wait)
+	w.ReportStartup(w.Pods)
 }
 
 // noteProgress restarts the progress clock if the controller has seen more updated pods available than ever before, no pod that it waits for, or a

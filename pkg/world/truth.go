@@ -113,7 +113,7 @@ func (w *World) isStored(hash string) bool {
 // clock makes no difference.
 func (w *World) isAvailable(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
-	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !nodes.IsReady(p) || isDrained(p) || w.isRestartPending(p) {
+	if p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodRunning || !nodes.IsReady(p) || isDrained(p) || w.isRestartPending(p) || w.IsStarting(p) || w.IsStartupUnknown(p) {
 		return false
 	}
 	since := w.ReadyAt(p)
@@ -211,7 +211,7 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
-		case w.isAvailable(p) && !w.isBehind(p):
+		case w.isAvailable(p) && !w.isBehind(p) && !w.IsStartupDoubtful(p):
 			available++
 		default:
 			isMissing = true
@@ -279,21 +279,28 @@ func (b *bakingWatch) note(w *World) {
 
 // isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to do.
 func (w *World) isBaking() bool {
-	blamed := 0
+	desired := w.Manager.DesiredReplicas()
+	isLeftOver := len(w.oldPods()) > 0 && (w.Manager.Strategy() != v1.OnDeleteStrategy || w.Manager.Spec.Paused)
+	isFailing := w.countDown() >= w.Manager.FailureThreshold() && w.Manager.OnFailure() != v1.ContinueOnFailure
+	return desired > 0 && w.desiredUpdated() == desired && !isLeftOver && !isFailing && !slices.ContainsFunc(w.activePods(), w.isChanging) &&
+		w.countAvailable(w.updateHash) >= w.enough()
+}
+
+// countDown returns how many pods of the new revision have failed, as the status says, and are not ready. A ready pod may have recovered, but no clock
+// shows that to the second. And nothing shows which failure a replacement stands for.
+func (w *World) countDown() (count int) {
 	for _, p := range w.activePods() {
-		// A ready pod may have recovered, but no clock shows that to the second. And one replacement may stand for several failures.
 		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
-			blamed++
+			count++
 		}
 	}
-	isLeftOver := len(w.oldPods()) > 0 && (w.Manager.Strategy() != v1.OnDeleteStrategy || w.Manager.Spec.Paused)
-	isFailing := blamed >= w.Manager.FailureThreshold() && w.Manager.OnFailure() != v1.ContinueOnFailure
-	isChanging := func(p *corev1.Pod) bool {
-		hidden := w.hidden[p.UID]
-		return hidden.updates > 0 && p.Status.Phase == corev1.PodRunning && w.isBehind(p) && !hidden.IsSilent && !w.OldKubelets
-	}
-	return w.Manager.DesiredReplicas() > 0 && w.desiredUpdated() == w.Manager.DesiredReplicas() && !isLeftOver && !isFailing && !slices.ContainsFunc(w.activePods(), isChanging) &&
-		w.countAvailable(w.updateHash) >= w.enough()
+	return count
+}
+
+// isChanging reports whether it shows that the kubelet has yet to carry out an update in place.
+func (w *World) isChanging(p *corev1.Pod) bool {
+	hidden := w.hidden[p.UID]
+	return hidden.updates > 0 && p.Status.Phase == corev1.PodRunning && w.isBehind(p) && !hidden.IsSilent && !w.OldKubelets
 }
 
 // enough returns how many pods have to be available for a revision to be good: all but maxUnavailable, or all but a quarter.

@@ -101,19 +101,7 @@ func (w *World) storeTemplate(template *corev1.PodTemplateSpec) *history.Revisio
 
 // addPast gives the PodManager a past: pods of several revisions in all states.
 func (w *World) addPast() {
-	var revisions []*history.Revision
-	for number := range 1 + w.dice.IntN(3) {
-		template := w.Manager.Spec.Template
-		if number > 0 || w.chance(0.5) {
-			template = w.user.Template(w.Manager)
-		}
-		revision := w.storeTemplate(template)
-		if !slices.ContainsFunc(revisions, func(r *history.Revision) bool { return r.Hash == revision.Hash }) {
-			w.user.Remember(template)
-			w.templateByHash[revision.Hash] = template
-			revisions = append(revisions, revision)
-		}
-	}
+	revisions := w.addRevisions()
 	if current := revisions[w.dice.IntN(len(revisions))]; w.chance(0.8) && w.canRun(current.Template()) {
 		w.Manager.Status.CurrentRevision = current.Name
 	}
@@ -130,16 +118,38 @@ func (w *World) addPast() {
 		if index%4 == 0 { // an earlier version of the controller has created it
 			delete(p.Annotations, podstate.AnnotationSafeToEvict)
 		}
-		for range w.dice.IntN(5) {
-			if step := w.nextStep(p); step != nil && p.DeletionTimestamp == nil {
-				step()
-			}
-		}
-		if w.chance(0.2) {
-			w.mishap(p)
-		}
-		w.Now = w.Now.Add(time.Duration(w.dice.IntN(10)) * time.Second)
+		w.age(p)
 	}
+}
+
+// addRevisions stores up to three revisions, possibly that of the present template.
+func (w *World) addRevisions() (revisions []*history.Revision) {
+	for number := range 1 + w.dice.IntN(3) {
+		template := w.Manager.Spec.Template
+		if number > 0 || w.chance(0.5) {
+			template = w.user.Template(w.Manager)
+		}
+		revision := w.storeTemplate(template)
+		if !slices.ContainsFunc(revisions, func(r *history.Revision) bool { return r.Hash == revision.Hash }) {
+			w.user.Remember(template)
+			w.templateByHash[revision.Hash] = template
+			revisions = append(revisions, revision)
+		}
+	}
+	return revisions
+}
+
+// age lets a pod get as far as chance will have it.
+func (w *World) age(p *corev1.Pod) {
+	for range w.dice.IntN(5) {
+		if step := w.nextStep(p); step != nil && p.DeletionTimestamp == nil {
+			step()
+		}
+	}
+	if w.chance(0.2) {
+		w.mishap(p)
+	}
+	w.Now = w.Now.Add(time.Duration(w.dice.IntN(10)) * time.Second)
 }
 
 func (w *World) chance(p float64) bool { return w.dice.Chance(p) }

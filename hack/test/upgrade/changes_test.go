@@ -19,6 +19,7 @@ var mayChange = map[string]string{
 	"PodManager.spec.failurePolicy.bakeSeconds":      "a downgrade loses it, and gracePeriodSeconds is the bake time then",
 	"PodManager.status.rollout.bakingSince":          "the bake time of a rollout under way begins anew with an upgrade, and with a downgrade counts from when the pods became ready",
 	"PodManager.status.conditions[Ready].message":    "it says until when the bake time is, which is later then",
+	"PodManager.status.rollout.judgedBy":             "an upgrade adds it to a rollout with failing pods; with a downgrade, a change of the failure policy does not end a halt",
 	"PodManager.status.rollout.minReadySeconds":      "an upgrade adds it, and the progress deadline of a rollout under way begins anew",
 	"ControllerRevision.metadata.annotations":        "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
 

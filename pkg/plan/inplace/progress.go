@@ -113,10 +113,10 @@ func StatusTrustDelay(pod *corev1.Pod, now time.Time) time.Duration {
 // for the first time.
 func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
-		_, found := CompletedRecord(pod).Containers[status.Name]
+		_, found := beforeUpdate(pod, status.Name) // a resize may restart a container before the update is complete
 		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
-		if !found || running == nil || container == nil || container.StartupProbe == nil {
-			continue
+		if !found || running == nil || status.RestartCount == 0 || container == nil || container.StartupProbe == nil {
+			continue // a container that starts for the first time had none before it that was started
 		}
 		period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
 		started := podstate.ServerTime(pod, running.StartedAt.Time)

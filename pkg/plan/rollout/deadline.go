@@ -43,7 +43,10 @@ func (r *State) trackProgress() Progress {
 		next.Replicas = wanted
 	}
 	next.MinReadySeconds = r.Manager.Spec.MinReadySeconds
-	next.Failing, next.BakingSince = r.failingRecords(), r.bakingSince()
+	next.Failing, next.BakingSince, next.JudgedBy = r.failingRecords(), r.bakingSince(), ""
+	if len(next.Failing) > 0 {
+		next.JudgedBy = r.policyInWords()
+	}
 	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilFailuresChange(), requeue.RequeueRecovered)}
 	p.RecoveryExpired = r.isHaltedForGood()
 	p.runClock(r, r.countServing())

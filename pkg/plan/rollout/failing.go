@@ -65,7 +65,7 @@ func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
 	case recorded && !record.Recovered:
 		return r.assessFailing(pod, record), true
 	case recorded && !failsAgain:
-		return r.keepRecovered(pod, record)
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.keepsRecord(pod)
 	case hasOwnTrouble(pod):
 		return r.assessFailing(pod, r.newRecord(pod)), true
 	case podstate.Disruption(pod) != "" || !podstate.HasObserved(pod):
@@ -74,16 +74,10 @@ func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
 		// The pod has outlived its crashes, or crashed before the rollout.
 		record = r.newRecord(pod)
 		record.Crashes, record.Recovered = inplace.AllCrashes(pod), true
-		return r.keepRecovered(pod, record)
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
 	default:
 		return r.assessFailing(pod, r.newRecord(pod)), true
 	}
-}
-
-// keepRecovered returns the record of a recovered pod. It returns false if the record is no longer needed.
-func (r *State) keepRecovered(pod *corev1.Pod, record v1.FailingPod) (FailureRecord, bool) {
-	wait := r.untilRecordExpires(pod)
-	return FailureRecord{record, wait}, wait > 0
 }
 
 // assessFailing assesses a pod that has failed and not recovered, as far as its record shows.

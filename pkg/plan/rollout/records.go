@@ -30,7 +30,7 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	}
 	var orphaned []v1.FailingPod
 	pods := r.recordablePods(finished)
-	for _, record := range r.Manager.Status.Rollout.Failing {
+	for _, record := range r.recordedFailures(pods) {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
 			record.ReadySince = nil // a pod that is gone does not recover any more

@@ -125,24 +125,37 @@ func isInBackOff(status *corev1.ContainerStatus) bool {
 func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	if p.Status.Phase == corev1.PodPending {
 		for status, c := range containersOf(p) {
-			if n.Calm && isInBackOff(status) && n.qualityOf(p, c.Image) != Good {
-				return nil // in calm, containers in back-off stay there, because the back-off would never end
+			if n.staysInBackOff(p, status, c.Image) {
+				return nil
 			}
 		}
 		return func() { n.startContainers(p) }
 	}
 	for status := range longRunningOf(p) {
-		quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
 		switch {
-		case status.State.Running != nil && quality == Flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7):
-			// A flaky container becomes ready before it crashes.
-		case status.State.Running != nil && (quality == Flaky || quality == Crashing):
-			return func() { n.crashContainer(p, status) }
-		case status.State.Running == nil && !(n.Calm && isInBackOff(status) && n.qualityOf(p, n.nextImageOf(p, status.Name)) != Good):
+		case status.State.Running == nil && !n.staysInBackOff(p, status, n.nextImageOf(p, status.Name)):
 			return func() { n.startContainer(p, status) }
+		case status.State.Running != nil && n.crashesNow(p, status):
+			return func() { n.crashContainer(p, status) }
+		case status.State.Running != nil && n.states[p.UID].probed[status.Name]:
+			return func() { n.states[p.UID].probed[status.Name] = false }
 		}
 	}
 	return nil
+}
+
+// staysInBackOff reports whether a container stays in back-off. In calm it does unless its image runs, because the back-off would never end.
+func (n *Nodes) staysInBackOff(p *corev1.Pod, status *corev1.ContainerStatus, image string) bool {
+	return n.Calm && isInBackOff(status) && n.qualityOf(p, image) != Good
+}
+
+// crashesNow reports whether a running container crashes because of its image. A flaky one mostly becomes ready first.
+func (n *Nodes) crashesNow(p *corev1.Pod, status *corev1.ContainerStatus) bool {
+	quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
+	if quality == Flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7) {
+		return false
+	}
+	return quality == Flaky || quality == Crashing
 }
 
 // nextImageOf returns the image with which the kubelet starts a container next. If the kubelet has not applied the spec yet, it is the last image.
@@ -205,6 +218,7 @@ func (n *Nodes) startContainer(p *corev1.Pod, status *corev1.ContainerStatus) {
 	}
 	before.image = image
 	state.starts[status.Name], state.startedAt = before, n.Now
+	n.beginStartup(p, status.Name, isAgain && p.Generation > 1)
 	n.writeResources(status, before.resources)
 	status.Image, status.ImageID = "docker.io/library/"+image, imageID(image) // container runtimes normalize image names
 	status.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: n.kubeletTime(p)}}

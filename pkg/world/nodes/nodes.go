@@ -68,6 +68,10 @@ type State struct {
 	readyAt, written time.Time
 	// starts has what each container was last started with.
 	starts map[string]containerStart
+	// probed has the containers whose startup probes have yet to succeed, and unknownUntil is until when nothing shows whether the probe of a container
+	// that was restarted for an update in place has. doubtfulUntil is the same for a container of an updated pod that was restarted for any reason.
+	probed                      map[string]bool
+	unknownUntil, doubtfulUntil time.Time
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
 	// startedAt is when a container was last started, observedAt when the kubelet last saw an update.
@@ -76,7 +80,7 @@ type State struct {
 
 // Add adds a pod that is not scheduled yet.
 func (n *Nodes) Add(p *corev1.Pod) *State {
-	n.states[p.UID] = &State{starts: map[string]containerStart{}}
+	n.states[p.UID] = &State{starts: map[string]containerStart{}, probed: map[string]bool{}}
 	return n.states[p.UID]
 }
 
@@ -215,7 +219,7 @@ func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
 	}
 	for status := range longRunningOf(p) {
 		quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
-		if status.State.Running == nil || quality == Crashing || quality == NeverReady {
+		if status.State.Running == nil || n.states[p.UID].probed[status.Name] || quality == Crashing || quality == NeverReady {
 			return false
 		}
 	}

@@ -120,6 +120,7 @@ func (n *Nodes) restartContainer(p *corev1.Pod, status *corev1.ContainerStatus) 
 	}
 	isRunning := status.State.Running != nil
 	n.startContainer(p, status)
+	n.noteRestart(p, status)
 	if status.State.Running == nil || isRunning && (n.course != nil || n.dice.Chance(0.5)) ||
 		n.qualityOf(p, n.nextImageOf(p, status.Name)) == Crashing {
 		n.SetReady(p, false)

@@ -36,13 +36,16 @@ func New(d dice.Dice, tell func(format string, args ...any)) *User {
 // podShape has the containers that all pods have, and their resizePolicy.
 type podShape struct {
 	side, init, proxy bool
+	// probed means that the app has a startup probe.
+	probed bool
 	// readsNote means that a container reads the annotation note through its environment, gated that pods have a readiness gate of another controller.
 	readsNote, gated bool
 	resizePolicy     []corev1.ContainerResizePolicy
 }
 
 func (u *User) randomShape() podShape {
-	b := podShape{side: u.dice.Chance(0.3), init: u.dice.Chance(0.2), proxy: u.dice.Chance(0.5), readsNote: u.dice.Chance(0.1), gated: u.dice.Chance(0.1)}
+	b := podShape{side: u.dice.Chance(0.3), init: u.dice.Chance(0.2), proxy: u.dice.Chance(0.5), readsNote: u.dice.Chance(0.1), gated: u.dice.Chance(0.1),
+		probed: u.dice.Chance(0.2)}
 	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
 		if u.dice.Chance(0.5) {
 			b.resizePolicy = append(b.resizePolicy, corev1.ContainerResizePolicy{
@@ -201,6 +204,9 @@ func (u *User) container(name, image string) corev1.Container {
 		return c
 	}
 	c.ResizePolicy = u.shape.resizePolicy
+	if u.shape.probed {
+		c.StartupProbe = &corev1.Probe{PeriodSeconds: 5}
+	}
 	c.Resources.Requests[corev1.ResourceCPU] = dice.Pick(u.dice, oneCPU, twoCPU)
 	c.Resources.Requests[corev1.ResourceMemory] = dice.Pick(u.dice, oneGi, oneGi, twoGi)
 	return c

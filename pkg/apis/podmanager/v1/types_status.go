@@ -132,6 +132,11 @@ type RolloutStatus struct {
 	// +listType=map
 	// +listMapKey=uid
 	Failing []FailingPod `json:"failing,omitempty"`
+
+	// JudgedBy is the failurePolicy by which the pods in failing were judged, in words. When the user changes the policy, they
+	// are judged anew: a halt ends, and pods that still fail have their time to recover again.
+	// +optional
+	JudgedBy string `json:"judgedBy,omitempty"`
 }
 
 // FailingPod is a pod that has failed and not recovered. All times are measured by the controller's clock.

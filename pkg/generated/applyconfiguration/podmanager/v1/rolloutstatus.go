@@ -52,6 +52,9 @@ type RolloutStatusApplyConfiguration struct {
 	// Failing are pods of the revision that have failed and have not recovered, or have only just recovered; at most 100. If such
 	// a pod is gone, its replacement takes over the entry, which stays until the replacement has been available for long enough.
 	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
+	// JudgedBy is the failurePolicy by which the pods in failing were judged, in words. When the user changes the policy, they
+	// are judged anew: a halt ends, and pods that still fail have their time to recover again.
+	JudgedBy *string `json:"judgedBy,omitempty"`
 }
 
 // RolloutStatusApplyConfiguration constructs a declarative configuration of the RolloutStatus type for use with
@@ -142,5 +145,13 @@ func (b *RolloutStatusApplyConfiguration) WithFailing(values ...*FailingPodApply
 		}
 		b.Failing = append(b.Failing, *values[i])
 	}
+	return b
+}
+
+// WithJudgedBy sets the JudgedBy field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the JudgedBy field is set to the value of the last call.
+func (b *RolloutStatusApplyConfiguration) WithJudgedBy(value string) *RolloutStatusApplyConfiguration {
+	b.JudgedBy = &value
 	return b
 }

@@ -1,0 +1,107 @@
+package world
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+)
+
+// checkCurrent checks that the new revision becomes the current one when it has been good for the bake time. A superseded revision becomes current
+// only if there is none, and enough of its pods are available.
+func (s *synced) checkCurrent() error {
+	status := &s.status
+	switch {
+	case status.CurrentRevision == s.before.CurrentRevision:
+		return nil
+	case status.CurrentRevision != status.UpdateRevision:
+		if hash := strings.TrimPrefix(status.CurrentRevision, s.Manager.Name+"-"); s.hadCurrent || s.countAvailable(hash) < s.enough() {
+			return fmt.Errorf("%s became the current revision, with %d available pods of %d", status.CurrentRevision, s.countAvailable(hash), s.enough())
+		}
+		return nil
+	case s.baking.revision != s.updateHash:
+		return fmt.Errorf("%s is current, and not good", status.CurrentRevision)
+	case s.Now.Sub(s.baking.since) < s.Manager.BakeTime()-2*time.Second: // the times of recovery and baking are whole seconds
+		return fmt.Errorf("%s is current, and was good for %v of %v", status.CurrentRevision, s.Now.Sub(s.baking.since), s.Manager.BakeTime())
+	}
+	return nil
+}
+
+// checkMade checks when a pod is created from, or moved to, a revision other than the new one. In a rollback, it must be the current revision. If
+// pods of the old side are missing, it must be the newest revision that runs there, or else the current one.
+func (s *synced) checkMade() error {
+	want := cmp.Or(s.newestOld(), s.currentHash())
+	if s.isRolledBack() {
+		want = s.currentHash()
+	}
+	for _, c := range s.plan.Create {
+		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want {
+			return fmt.Errorf("a pod of %s is made, want %s", c.Revision.Hash, want)
+		}
+	}
+	for _, c := range s.plan.Update {
+		if c.To != nil && c.To.Hash != s.updateHash && c.To.Hash != want && c.To.Hash != s.hashOf(c.Pod) {
+			return fmt.Errorf("%s is updated to %s, want %s", c.Pod.Name, c.To.Hash, want)
+		}
+	}
+	return nil
+}
+
+// isRolledBack reports whether the new revision has failed, according to the status or its mark.
+func (s *synced) isRolledBack() bool {
+	isMarked := func(r *appsv1.ControllerRevision) bool {
+		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
+	}
+	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
+		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
+}
+
+// checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a halt, a pause and OnDelete leave
+// all of them alone.
+func (s *synced) checkLeftAlone() error {
+	old, taken := s.oldPods(), 0
+	may := max(0, len(old)-s.Manager.Partition())
+	if s.mustHalt() {
+		may = 0
+	}
+	if s.currentHash() == s.updateHash {
+		may = len(old) // back to the good revision
+	}
+	if s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy {
+		may = 0
+	}
+	if s.isRolledBack() {
+		return nil
+	}
+	for _, d := range s.plan.Delete {
+		if d.Why.IsRollout() && slices.Contains(old, d.Pod) {
+			taken++
+		}
+	}
+	for _, c := range s.plan.Update {
+		if c.To != nil && c.To.Hash != s.hashOf(c.Pod) && slices.Contains(old, c.Pod) {
+			taken++
+		}
+	}
+	if taken > may {
+		return fmt.Errorf("%d pods of other revisions are moved, at most %d may be", taken, may)
+	}
+	return nil
+}
+
+// mustHalt reports whether failureThreshold pods of the new revision have failed, as the status says, and are still down.
+func (s *synced) mustHalt() bool {
+	down := 0
+	for _, p := range s.activePods() {
+		if blame := s.hidden[p.UID].blame; s.hashOf(p) == s.updateHash && s.isBlamed(p) && blame.told && !blame.inherited && !nodes.IsReady(p) {
+			down++
+		}
+	}
+	return down >= s.Manager.FailureThreshold() && s.Manager.OnFailure() != v1.ContinueOnFailure && s.Manager.Strategy() == v1.RollingUpdateStrategy
+}
