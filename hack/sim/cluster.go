@@ -47,10 +47,12 @@ type Cluster struct {
 	judge     *judge
 	users     []*user
 	settings  settings
-	hasCrowd  bool     // whether there are many small PodManagers, too
-	troubles  []string // kinds of faults; a kind is repeated according to its likelihood
-	running   sync.WaitGroup
-	logger    klog.Logger
+	hasCrowd  bool // whether there are many small PodManagers, too
+	// areClocksOff is whether the clocks of the controller's processes are off by minutes.
+	areClocksOff bool
+	troubles     []string // kinds of faults; a kind is repeated according to its likelihood
+	running      sync.WaitGroup
+	logger       klog.Logger
 
 	mu       sync.Mutex
 	replicas []*replica

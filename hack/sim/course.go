@@ -30,6 +30,8 @@ type Course struct {
 	Length time.Duration
 	// Fair means that there are no faults.
 	Fair bool
+	// Traced makes the story keep everything, so that two tries can be compared.
+	Traced bool
 }
 
 // Play plays a course, then a calm period, then a release by each user. It returns the violations.
@@ -37,6 +39,7 @@ func (c *Cluster) Play(course Course) []string {
 	if err := c.createNamespaces(); err != nil {
 		return []string{err.Error()}
 	}
+	c.story.isTraced = course.Traced
 	c.settings = dice.Pick(c.dice, settings{replicas: 1}, settings{replicas: 2, elects: true}, settings{replicas: 2, elects: true, shards: 4})
 	c.judge.trouble("", time.Now().Add(restarting))
 	c.story.tell("%d replicas, %d shards, leader election %t", c.settings.replicas, c.settings.shards, c.settings.elects)
@@ -75,6 +78,7 @@ func (c *Cluster) setTraits() {
 		c.rules.mirror = dice.Pick(c.dice, namespaces...)
 	}
 	c.hasCrowd = c.dice.Chance(0.25)
+	c.areClocksOff = dice.New(c.seed ^ hashOf("clocks")).Chance(0.3)
 	c.rules.kinds = dice.Pick(c.dice, []string{"refuse"}, []string{"slow"}, []string{"map"}, []string{"slow", "map", "quota"})
 	for _, kind := range []string{"process", "server", "network", "rules"} {
 		c.troubles = append(c.troubles, slices.Repeat([]string{kind}, dice.Pick(c.dice, 0, 0, 1, 3))...)
@@ -153,6 +157,9 @@ func (c *Cluster) troubled(course Course) {
 			u.create()
 			u.live(deadline, every)
 		})
+	}
+	if d, areThere := outagesOf(c.seed); areThere && !course.Fair {
+		acting.Go(func() { c.loseNodes(d, deadline) })
 	}
 	if c.hasCrowd {
 		acting.Go(func() { c.crowd(deadline) })

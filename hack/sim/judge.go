@@ -37,6 +37,8 @@ type judge struct {
 	mu       sync.Mutex
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
+	// out is when a node stopped being cordoned or lost; zero while it still is.
+	out map[string]time.Time
 	// ready and unready are when a pod last became ready and last stopped being ready.
 	ready, unready map[types.UID]time.Time
 	// orphaned is when a pod lost its owner. sent is when the controller sent a delete or patch of a pod.
@@ -63,10 +65,12 @@ type managed struct {
 	wants  []want                     // in chronological order
 }
 
-// want is the maximum number of pods, and the minimum number of available pods, since a time.
+// want is the maximum number of pods, and the minimum number of available pods, since a time. If it replaces pods that leave their nodes, those do not
+// count.
 type want struct {
 	since       time.Time
 	most, least int
+	replaces    bool
 }
 
 type write struct {
@@ -75,7 +79,7 @@ type write struct {
 }
 
 func newJudge(c *Cluster) *judge {
-	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, pace: newPace(), timely: newTimely(),
+	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, out: map[string]time.Time{}, pace: newPace(), timely: newTimely(),
 		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{}}
 }
 
@@ -97,6 +101,8 @@ func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 		j.seeManager(c)
 	case "pods":
 		j.seePod(c, pod)
+	case "nodes":
+		j.seeNode(c)
 	}
 	j.changed = time.Now()
 	if isReplica(c.Request) {
@@ -155,26 +161,35 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	if before == nil || before.Generation != manager.Generation {
 		j.expectObserved(known, manager)
 	}
-	wanted := want{time.Now(), manager.DesiredReplicas() + manager.MaxSurge(), manager.DesiredReplicas() - manager.MaxUnavailable()}
+	wanted := want{time.Now(), manager.DesiredReplicas() + manager.MaxSurge(), manager.DesiredReplicas() - manager.MaxUnavailable(), manager.NeedsNodes()}
 	if manager.Strategy() != v1.RollingUpdateStrategy || manager.DeletionTimestamp != nil {
 		wanted.least = 0
 	}
-	if n := len(known.wants); n == 0 || known.wants[n-1].most != wanted.most || known.wants[n-1].least != wanted.least {
+	last := want{}
+	if n := len(known.wants); n > 0 {
+		last = known.wants[n-1]
+		last.since = wanted.since
+	}
+	if last != wanted {
 		known.wants = append(known.wants, wanted)
 	}
 }
 
-// decoded returns the PodManager after a change; nil if it cannot be decoded. Most changes affect only the status, so only that is decoded then. It
-// does not use the converter of apimachinery, which lets numbers overflow.
+// decoded returns the PodManager after a change; nil if it cannot be decoded. Few changes affect the spec, so it is decoded only then. It does not use the
+// converter of apimachinery, which lets numbers overflow.
 func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
 	manager := &v1.PodManager{}
-	if before == nil || c.Request.Subresource != "status" {
+	if before == nil || c.New.GetGeneration() != before.Generation || c.Request.Verb == "restore" {
 		if json.Unmarshal(c.JSON(), manager) != nil {
 			return nil
 		}
 		return manager
 	}
 	*manager = *before
+	manager.DeletionTimestamp = c.New.GetDeletionTimestamp()
+	if c.Request.Subresource != "status" {
+		return manager
+	}
 	manager.Status = v1.PodManagerStatus{}
 	status, err := json.Marshal(c.New.(*unstructured.Unstructured).Object["status"])
 	if err != nil || json.Unmarshal(status, &manager.Status) != nil {
@@ -195,31 +210,34 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 		return
 	}
 	j.pods[uid] = pod
-	wasReady, isReady := before != nil && nodes.IsReady(before) && isActive(before), nodes.IsReady(pod) && isActive(pod)
-	if isReady && !wasReady {
-		j.ready[uid] = time.Now()
+	j.seeReadiness(before, pod, c)
+	if owner := ownerOf(pod); owner != "" && (before == nil || owner != ownerOf(before)) {
+		if before != nil {
+			j.checkAdoption(pod, c)
+		}
+		j.checkCount(owner, c)
 	}
-	if wasReady && !isReady {
-		j.unready[uid] = time.Now()
+}
+
+// seeReadiness notes when a pod becomes ready, and when it stops being ready.
+func (j *judge) seeReadiness(before, pod *corev1.Pod, c *apiserver.Change) {
+	switch wasReady, isReady := serves(before), serves(pod); {
+	case isReady && !wasReady:
+		j.ready[pod.UID] = time.Now()
+	case wasReady && !isReady:
+		j.unready[pod.UID] = time.Now()
 		if isReplica(c.Request) && c.Request.Verb == "delete" {
 			j.checkAvailable(before, c)
 		}
 	}
-	owner, had := ownerOf(pod), types.UID("")
-	if before != nil {
-		had = ownerOf(before)
-	}
-	if owner == "" {
-		return
-	}
-	// A create may have been in flight when the owner was deleted; the garbage collector deletes such a pod. The controller must not adopt an
-	// existing pod for an owner that is gone, unless it sent the request while the owner existed.
-	if known := j.managers[owner]; before != nil && owner != had && isReplica(c.Request) &&
-		(known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
+}
+
+// checkAdoption checks that the new owner of a pod exists, or existed when the controller sent the request. A new pod is different: its create may have
+// been in flight when the owner was deleted, and the garbage collector deletes such a pod.
+func (j *judge) checkAdoption(pod *corev1.Pod, c *apiserver.Change) {
+	known := j.managers[ownerOf(pod)]
+	if isReplica(c.Request) && (known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
 		j.violate("%s/%s gets an owner that is gone: %v", pod.Namespace, pod.Name, c.Request)
-	}
-	if before == nil || owner != had {
-		j.checkCount(owner, c)
 	}
 }
 
@@ -245,6 +263,9 @@ func ownerOf(pod *corev1.Pod) types.UID {
 	return ""
 }
 
+// serves reports whether a pod is active and ready.
+func serves(pod *corev1.Pod) bool { return pod != nil && isActive(pod) && nodes.IsReady(pod) }
+
 func isActive(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil && !nodes.IsFinished(pod) }
 
 // checkCount checks that there are not too many pods.
@@ -254,10 +275,39 @@ func (j *judge) checkCount(owner types.UID, c *apiserver.Change) {
 		return
 	}
 	count, _ := j.count(owner)
-	most, _ := known.recent()
-	if isReplica(c.Request) && c.Request.Verb == "create" && count > most {
-		j.violate("%s has %d pods, and never wanted more than %d of late: %v", known.key, count, most, c.Request)
+	recent := known.recent()
+	if recent.replaces {
+		count -= j.countLeaving(owner)
 	}
+	if isReplica(c.Request) && c.Request.Verb == "create" && count > recent.most {
+		j.violate("%s has %d pods, and never wanted more than %d of late: %v", known.key, count, recent.most, c.Request)
+	}
+}
+
+// seeNode notes whether the pods of a node may be replaced before they are gone.
+func (j *judge) seeNode(c *apiserver.Change) {
+	node, exists := c.New.(*corev1.Node)
+	if !exists {
+		node = c.Old.(*corev1.Node)
+	}
+	isLost := len(node.Status.Conditions) > 0 && node.Status.Conditions[0].Status != corev1.ConditionTrue
+	switch since, wasOut := j.out[node.Name]; {
+	case exists && (node.Spec.Unschedulable || isLost):
+		j.out[node.Name] = time.Time{}
+	case wasOut && since.IsZero():
+		j.out[node.Name] = time.Now()
+	}
+}
+
+// countLeaving returns how many active pods of an owner are on nodes that are cordoned or lost, or were until recently.
+func (j *judge) countLeaving(owner types.UID) (count int) {
+	for _, pod := range j.pods {
+		since, wasOut := j.out[pod.Spec.NodeName]
+		if ownerOf(pod) == owner && isActive(pod) && wasOut && (since.IsZero() || time.Since(since) < memory) {
+			count++
+		}
+	}
+	return count
 }
 
 // count returns how many active pods an owner has, and how many of them are ready.
@@ -274,16 +324,16 @@ func (j *judge) count(owner types.UID) (active, ready int) {
 }
 
 // recent returns the maximum number of pods that was wanted recently, and the minimum number that had to be available.
-func (m *managed) recent() (most, least int) {
+func (m *managed) recent() (recent want) {
 	for i, w := range m.wants {
 		if i+1 == len(m.wants) || time.Since(m.wants[i+1].since) < memory {
-			if most == 0 && least == 0 {
-				least = w.least
+			if recent.since.IsZero() {
+				recent = w
 			}
-			most, least = max(most, w.most), min(least, w.least)
+			recent.most, recent.least, recent.replaces = max(recent.most, w.most), min(recent.least, w.least), recent.replaces || w.replaces
 		}
 	}
-	return most, least
+	return recent
 }
 
 // checkAvailable checks that enough other pods are ready when the controller takes a ready pod down. Pods that have just become unready count as
@@ -299,8 +349,8 @@ func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 			count++
 		}
 	}
-	if _, least := known.recent(); count < least {
-		j.violate("%s has %d ready pods, and never needed fewer than %d of late: %v", known.key, count, least, c.Request)
+	if recent := known.recent(); count < recent.least {
+		j.violate("%s has %d ready pods, and never needed fewer than %d of late: %v", known.key, count, recent.least, c.Request)
 	}
 }
 

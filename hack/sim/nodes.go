@@ -29,10 +29,11 @@ type kubelets struct {
 	client kubernetes.Interface
 	seed   uint64
 
-	mu    sync.Mutex // guards the fields below; never held during a request
-	nodes *nodes.Nodes
-	pods  map[types.UID]*podRunner
-	all   sync.WaitGroup
+	mu      sync.Mutex // guards the fields below; never held during a request
+	nodes   *nodes.Nodes
+	pods    map[types.UID]*podRunner
+	outages map[string]outage // by node
+	all     sync.WaitGroup
 }
 
 // The kubelet's backoff before it restarts a failed container doubles with each failure.
@@ -50,7 +51,7 @@ type podRunner struct {
 }
 
 func newKubelets(ctx context.Context, server *apiserver.Server, client kubernetes.Interface, seed uint64) *kubelets {
-	k := &kubelets{ctx: ctx, server: server, client: client, seed: seed, pods: map[types.UID]*podRunner{}}
+	k := &kubelets{ctx: ctx, server: server, client: client, seed: seed, pods: map[types.UID]*podRunner{}, outages: map[string]outage{}}
 	k.nodes = nodes.New(dice.New(seed), time.Now(), false)
 	k.nodes.Failed, k.nodes.Observed = func(*corev1.Pod) {}, func(*corev1.Pod) {}
 	return k
@@ -70,9 +71,13 @@ func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 		return
 	}
 	runner.latest = pod
+	runner.wakeUp()
+}
+
+func (r *podRunner) wakeUp() {
 	select {
-	case runner.wake <- struct{}{}:
-	default:
+	case r.wake <- struct{}{}:
+	default: // it will wake up already
 	}
 }
 
@@ -97,12 +102,7 @@ func (r *podRunner) run() {
 			r.mu.Unlock()
 		}
 		pod = latest
-		if pod.DeletionTimestamp != nil {
-			r.stop(pod)
-			r.wait(time.Minute)
-			continue
-		}
-		switch isStep := r.step(pod); {
+		switch isStep := r.advance(pod); {
 		case isStep && r.fails():
 			r.wait(r.backOff)
 			r.backOff = min(2*r.backOff, longestBackOff)
@@ -111,6 +111,20 @@ func (r *podRunner) run() {
 		}
 	}
 }
+
+// advance takes the next step with the pod, and reports whether there was one. Nothing happens on a lost node.
+func (r *podRunner) advance(pod *corev1.Pod) bool {
+	switch {
+	case r.isLost(pod):
+		return false
+	case pod.DeletionTimestamp != nil:
+		r.stop(pod)
+		return false
+	}
+	return r.step(pod)
+}
+
+func (k *kubelets) isLost(pod *corev1.Pod) bool { return k.outage(pod.Spec.NodeName) == lost }
 
 // read returns the latest version of the pod; nil if it is gone.
 func (r *podRunner) read() *corev1.Pod {
@@ -159,11 +173,18 @@ func (r *podRunner) step(pod *corev1.Pod) bool {
 	}
 	luck.Seed(r.dice.Uint64())
 	fresh := r.read()
-	if fresh == nil || fresh.DeletionTimestamp != nil {
+	if fresh == nil || fresh.DeletionTimestamp != nil || r.isLost(fresh) {
 		return fresh != nil
 	}
 	isBound := fresh.Spec.NodeName != ""
 	fresh = fresh.DeepCopy()
+	if !isBound {
+		name, isAny := r.schedulable(r.dice)
+		if !isAny {
+			return false
+		}
+		fresh.Spec.NodeName = name
+	}
 	if !r.do(func() bool {
 		next := r.nodes.Next(fresh)
 		if next != nil {
@@ -208,7 +229,7 @@ func (r *podRunner) writeStatus(pod *corev1.Pod) {
 // stop ends the containers of a terminating pod within its grace period, and then deletes the pod.
 func (r *podRunner) stop(pod *corev1.Pod) {
 	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, 30)
-	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, time.Duration(r.dice.Int64N(grace*1000+1))*time.Millisecond) {
+	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, time.Duration(r.dice.Int64N(grace*1000+1))*time.Millisecond) || r.isLost(pod) {
 		return
 	}
 	if len(pod.Finalizers) == 0 || grace > 0 {
@@ -223,7 +244,7 @@ func (k *kubelets) disturb(d dice.Dice, pod *corev1.Pod) {
 	k.mu.Lock()
 	runner := k.pods[pod.UID]
 	k.mu.Unlock()
-	if runner == nil || pod.DeletionTimestamp != nil || nodes.IsFinished(pod) || pod.Spec.NodeName == "" {
+	if runner == nil || pod.DeletionTimestamp != nil || nodes.IsFinished(pod) || pod.Spec.NodeName == "" || k.isLost(pod) {
 		return
 	}
 	if runner.do(func() bool {
@@ -250,9 +271,6 @@ func (k *kubelets) calm() {
 	k.nodes.Calm = true
 	k.nodes.Reconnect()
 	for _, runner := range k.pods {
-		select {
-		case runner.wake <- struct{}{}:
-		default:
-		}
+		runner.wakeUp()
 	}
 }

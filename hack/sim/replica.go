@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/mycompany/podmanager/cmd/controller/app"
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
 	"github.com/mycompany/podmanager/hack/sim/luck"
+	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
 const (
@@ -70,11 +72,32 @@ func (c *Cluster) runController(ctx context.Context, r *replica) error {
 	}
 	config := options.Config()
 	config.Cluster.REST = c.config(c.server.Client(r.name, r.line))
+	config.Cluster.Clock = c.clockOf(r.name)
 	process, err := app.Prepare(ctx, config)
 	if err != nil {
 		return err
 	}
 	return process.Run(ctx)
+}
+
+// skewed is a clock that is off.
+type skewed struct {
+	clock.RealClock
+	ahead time.Duration
+}
+
+func (s skewed) Now() time.Time                  { return s.RealClock.Now().Add(s.ahead) }
+func (s skewed) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
+
+// clockOf returns the clock of a process. In some clusters each process runs on a machine whose clock is off by minutes. The dice are separate, so that
+// the clocks do not change the rest of a course.
+func (c *Cluster) clockOf(name string) clock.PassiveClock {
+	if !c.areClocksOff {
+		return clock.RealClock{}
+	}
+	ahead := dice.Pick(dice.New(c.seed^hashOf(name+" clock")), 0, 0, 20*time.Second, -20*time.Second, 7*time.Minute, -7*time.Minute, 40*time.Minute, -40*time.Minute)
+	c.story.tell("the clock of %s is %v ahead", name, ahead)
+	return skewed{ahead: ahead}
 }
 
 // kill ends a process as a power failure would. Requests that have reached the API server are carried out.

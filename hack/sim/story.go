@@ -28,6 +28,9 @@ type story struct {
 	// all is the sum of the hashes of everything that has happened so far, including what is not part of the story. Each hash includes the time, so
 	// the sum depends on the order of events, except for those at the same instant, which have no order.
 	all uint64
+	// isTraced makes the trace have all of that as text.
+	isTraced bool
+	trace    []string
 }
 
 // entry is a line of the story: a text, or a request and the status of its answer, which are formatted only when the story is printed.
@@ -62,6 +65,9 @@ func (s *story) note(text string, content []byte) {
 	_, _ = h.Write([]byte(text))
 	_, _ = h.Write(content)
 	s.all += h.Sum64()
+	if s.isTraced {
+		s.trace = append(s.trace, fmt.Sprintf("%13.6f %s %.300q", time.Since(s.began).Seconds(), text, content))
+	}
 }
 
 // sent records a request of the controller.

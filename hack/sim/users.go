@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +24,9 @@ type user struct {
 	namespace, name string
 	dice            dice.Dice
 	user            *users.User
+	// leaving are the dice for the user's rules about pods that leave their nodes; nil if no node of the cluster has an outage.
+	leaving *dice.Dice
+	rules   *v1.Disruption
 	// isDone is set when the user has deleted the PodManager for good.
 	isDone bool
 }
@@ -31,6 +35,10 @@ func (c *Cluster) newUser(index int) *user {
 	name := fmt.Sprintf("web-%d", index)
 	d := dice.Dice{Rand: rand.New(rand.NewPCG(c.seed, hashOf(name)))}
 	u := &user{c: c, namespace: namespaces[index%len(namespaces)], name: name, dice: d}
+	if _, areThere := outagesOf(c.seed); areThere {
+		u.leaving = ptr.To(dice.New(c.seed ^ hashOf(name+" leaving")))
+		u.rules = randomDisruption(*u.leaving)
+	}
 	u.user = users.New(d, func(format string, arguments ...any) { c.story.tell(name+": "+format, arguments...) })
 	return u
 }
@@ -39,10 +47,21 @@ func (c *Cluster) newUser(index int) *user {
 func (u *user) create() {
 	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: u.name, Namespace: u.namespace}}
 	u.user.Create(manager)
-	manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
+	u.bound(manager)
 	u.c.story.tell("%s: created with %s", u.name, users.Describe(manager))
 	_, err := u.c.managers.AppsV1().PodManagers(u.namespace).Create(u.c.ctx, manager, metav1.CreateOptions{})
 	u.note("create", err)
+}
+
+// bound keeps the simulation small, and sets the rules about pods that leave their nodes.
+func (u *user) bound(manager *v1.PodManager) {
+	manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
+	if u.leaving != nil && u.leaving.Chance(0.2) {
+		u.rules = randomDisruption(*u.leaving)
+		text, _ := json.Marshal(u.rules)
+		u.c.story.tell("%s: disruption %s", u.name, text)
+	}
+	manager.Spec.Disruption = u.rules
 }
 
 func (u *user) note(what string, err error) {
@@ -89,7 +108,7 @@ func (u *user) edit(change func(*v1.PodManager)) {
 			return
 		}
 		change(manager)
-		manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
+		u.bound(manager)
 		if _, err = client.Update(u.c.ctx, manager, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
 			u.note("edit", err)
 			return

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
 	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
 
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
@@ -25,6 +26,8 @@ type Config struct {
 	UserAgent string
 	QPS       float32
 	Burst     int
+	// Clock, if not nil, is used instead of the machine's clock.
+	Clock clock.PassiveClock
 	// RenewDeadline is how long a leader may take to renew the Lease; 0 without leader election.
 	RenewDeadline time.Duration
 	// Wrap, if not nil, wraps the transport of the clients that the controller works with, except Events.
@@ -51,8 +54,9 @@ type Clients struct {
 	// Trials creates the pods of PodManagers that users apply, as a dry run. Its own rate limit keeps a burst of applies from delaying the
 	// controller, and a busy controller from delaying the applies.
 	Trials kubernetes.Interface
-	// Contact is shared by all clients.
+	// Contact is shared by all clients, as is Clock.
 	Contact *Contact
+	Clock   *ServerClock
 }
 
 // Connect creates the clients, and checks that the API server can be reached and serves PodManagers.
@@ -73,10 +77,13 @@ func Connect(ctx context.Context, config Config) (*Clients, error) {
 }
 
 func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
-	contact := &Contact{}
-	restConfig.Wrap(contact.wrap)
+	c := &Clients{Server: restConfig.Host, Contact: &Contact{}, Clock: newServerClock(clock.RealClock{})}
+	if config.Clock != nil {
+		c.Clock = newServerClock(config.Clock)
+	}
+	restConfig.Wrap(c.Contact.wrap)
+	restConfig.Wrap(c.Clock.wrap)
 	leaseConfig := rest.CopyConfig(restConfig)
-	c := &Clients{Server: restConfig.Host, Contact: contact}
 	if config.Wrap != nil {
 		restConfig.Wrap(config.Wrap)
 	}

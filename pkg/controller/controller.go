@@ -50,11 +50,12 @@ type Controller struct {
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes, which all belong to the same shard. The caller starts their
-// informers; see source.Scopes.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading) (*Controller, error) {
+// informers; see source.Scopes. What the controller decides depends on now, which may differ from the clocks of others.
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading,
+	now clock.PassiveClock) (*Controller, error) {
 	deps := reconcile.Deps{
 		Clients: clients, Scopes: source.NewByNamespace(scopes), States: syncstate.New(),
-		Capabilities: means, Spreading: spreading, Clock: clock.RealClock{},
+		Capabilities: means, Spreading: spreading, Clock: now,
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {

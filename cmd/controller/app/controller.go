@@ -47,7 +47,7 @@ type reconciler interface {
 func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) (*controllerRole, error) {
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
 	metrics.Register()
-	c.Nodes = source.NewNodes(c.Kube)
+	c.Nodes = source.NewNodes(c.Kube).WithClock(c.Clock)
 	selector, err := labels.Parse(config.Selector)
 	if err != nil {
 		return nil, err // cannot happen: Validate has parsed the selector
@@ -58,7 +58,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
-		return controller.New(ctx, c.Clients, all, config.means(), config.Spreading)
+		return controller.New(ctx, c.Clients, all, config.means(), config.Spreading, c.Clock)
 	}
 	switch {
 	case config.Shards > 0:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +120,7 @@ func (a *answer) response(request *http.Request) *http.Response {
 	if a == nil {
 		return nil
 	}
-	header := http.Header{"Content-Type": {a.view.mediaType()}}
+	header := http.Header{"Content-Type": {a.view.mediaType()}, "Date": {time.Now().UTC().Format(http.TimeFormat)}}
 	if a.text {
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 	}

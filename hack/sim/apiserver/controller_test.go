@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
@@ -44,7 +45,7 @@ func startController(ctx context.Context, t *testing.T, server *apiserver.Server
 	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
+	c, err := controller.New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

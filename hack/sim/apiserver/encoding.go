@@ -44,6 +44,11 @@ func (r *Resource) decode(body []byte) (Object, error) {
 			setPodDefaults(pod)
 		}
 	}
+	return r.accept(decoded)
+}
+
+// accept refuses an object of another kind, and drops what only the server sets.
+func (r *Resource) accept(decoded Object) (Object, error) {
 	if named := decoded.GetObjectKind().GroupVersionKind().Kind; named != "" && named != r.Kind {
 		return nil, apierrors.NewBadRequest(fmt.Sprintf("the kind in the data (%s) does not match the expected kind (%s)", named, r.Kind))
 	}

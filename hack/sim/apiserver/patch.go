@@ -4,13 +4,16 @@ import (
 	"errors"
 	"mime"
 	"net/http"
+	"strings"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 )
 
@@ -20,14 +23,47 @@ var errModified = errors.New("the object has been modified; please apply your ch
 // patched returns the present state with the request's patch applied.
 func (r *Request) patched(present *object) (Object, error) {
 	var typed runtime.Object
-	if r.Resource.schema == nil {
+	if custom, isCustom := present.Object.(*unstructured.Unstructured); !isCustom {
 		typed = r.Resource.newTyped()
+	} else if strings.HasPrefix(r.contentType, string(types.MergePatchType)) {
+		return r.merged(custom)
 	}
 	document, err := r.applyPatch(inJSON.encode(present.Object), typed)
 	if err != nil {
 		return nil, err
 	}
 	return r.Resource.decode(document)
+}
+
+// merged returns a custom resource with the request's merge patch applied. Most patches are of this kind, and documents would take long.
+func (r *Request) merged(present *unstructured.Unstructured) (Object, error) {
+	var patch map[string]any
+	if err := json.Unmarshal(r.Body, &patch); err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	content := runtime.DeepCopyJSON(present.Object)
+	merge(content, patch)
+	return r.Resource.accept(r.Resource.schema.complete(content))
+}
+
+// merge applies a merge patch, see RFC 7386.
+func merge(content, patch map[string]any) {
+	for name, value := range patch {
+		fields, isObject := value.(map[string]any)
+		switch {
+		case value == nil:
+			delete(content, name)
+		case isObject:
+			next, found := content[name].(map[string]any)
+			if !found {
+				next = map[string]any{}
+				content[name] = next
+			}
+			merge(next, fields)
+		default:
+			content[name] = value
+		}
+	}
 }
 
 // applyPatch patches a document. typed is nil if the resource does not support strategic merge patches.

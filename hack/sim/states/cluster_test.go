@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
@@ -87,7 +88,7 @@ func (s *space) start() (stop func(), err error) {
 	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(s.ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
+	c, err := controller.New(s.ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,12 @@ func NewNodes(kube kubernetes.Interface) *Nodes {
 	}
 }
 
+// WithClock makes Nodes go by another clock than the machine's. It must be called before Run.
+func (n *Nodes) WithClock(now clock.PassiveClock) *Nodes {
+	n.clock = now
+	return n
+}
+
 // Need starts the watch, if Run runs.
 func (n *Nodes) Need() {
 	if n != nil {

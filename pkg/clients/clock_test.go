@@ -1,0 +1,99 @@
+package clients
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// wrongClock is the clock of a machine, which is off.
+type wrongClock struct{ ahead time.Duration }
+
+func (w wrongClock) Now() time.Time                  { return time.Now().Add(w.ahead) }
+func (w wrongClock) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
+
+var _ clock.PassiveClock = wrongClock{}
+
+// datedAnswers answers with the date. Requests and answers are on their way for a while.
+type datedAnswers struct{ way, off time.Duration }
+
+func (d datedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
+	time.Sleep(d.way)
+	date := time.Now().Add(d.off)
+	time.Sleep(d.way)
+	return &http.Response{Header: http.Header{"Date": {date.UTC().Format(http.TimeFormat)}}}, nil
+}
+
+// The API server's time counts, however far the machine's clock is off, and however slow an answer is.
+func TestServerClock(t *testing.T) {
+	tests := map[string]struct {
+		ahead, way time.Duration
+		want       time.Duration // by how much the clock may be off at the most
+	}{
+		"right":               {0, 300 * time.Millisecond, 0},
+		"right, slow answers": {0, 40 * time.Second, 0},
+		"a little off":        {300 * time.Millisecond, time.Millisecond, time.Second + 2*time.Millisecond},
+		"ahead":               {7 * time.Minute, 10 * time.Millisecond, time.Second + 20*time.Millisecond},
+		"behind":              {-7 * time.Minute, 10 * time.Millisecond, time.Second + 20*time.Millisecond},
+		"behind, slow":        {-7 * time.Minute, 20 * time.Second, 41 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				time.Sleep(2300 * time.Millisecond)
+				c := newServerClock(wrongClock{test.ahead})
+				for range 5 {
+					send(t, c, datedAnswers{way: test.way})
+					if off := c.Since(time.Now()).Abs(); off > test.want {
+						t.Errorf("off by %v, want %v at the most", off, test.want)
+					}
+					time.Sleep(700 * time.Millisecond)
+				}
+			})
+		})
+	}
+}
+
+// An answer without a date changes nothing.
+func TestServerClockWithoutDate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newServerClock(clock.RealClock{})
+		send(t, c, datedAnswers{off: time.Hour})
+		before := c.Now()
+		if ahead := before.Sub(time.Now()); ahead < 59*time.Minute {
+			t.Fatalf("ahead by %v, want an hour", ahead)
+		}
+		transport := c.wrap(undatedAnswers{})
+		if _, err := transport.RoundTrip(httpRequest(t)); err != nil {
+			t.Fatal(err)
+		}
+		if now := c.Now(); !now.Equal(before) {
+			t.Errorf("from %v to %v without an answer that has a date", before, now)
+		}
+	})
+}
+
+type undatedAnswers struct{}
+
+func (undatedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{Header: http.Header{}}, nil
+}
+
+func httpRequest(t *testing.T) *http.Request {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return request
+}
+
+func send(t *testing.T, c *ServerClock, server datedAnswers) {
+	t.Helper()
+	if _, err := c.wrap(server).RoundTrip(httpRequest(t)); err != nil {
+		t.Fatal(err)
+	}
+}
