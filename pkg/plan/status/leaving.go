@@ -7,22 +7,31 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// withoutLeaving returns the active pods without those that no longer count, and how many these are.
-func withoutLeaving(r Report, active []*corev1.Pod) (stay []*corev1.Pod, leaves int) {
+// leavingCauses are the causes as the status has them.
+var leavingCauses = map[leaving.Cause]v1.LeavingCause{
+	leaving.Drained: v1.LeavingForDrain, leaving.Lost: v1.LeavingForNodeLoss, leaving.TooOld: v1.LeavingForAge,
+}
+
+// withoutLeaving returns the active pods without those that no longer count, and what the status says about the latter.
+func withoutLeaving(r Report, active []*corev1.Pod) (stay []*corev1.Pod, leaves []v1.LeavingPod) {
 	if len(r.Plan.Leaving) == 0 {
-		return active, 0
+		return active, nil
 	}
 	for _, pod := range active {
-		if slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID }) {
-			leaves++
-		} else {
+		i := slices.IndexFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID })
+		if i < 0 {
 			stay = append(stay, pod)
+			continue
 		}
+		leaves = append(leaves, v1.LeavingPod{Name: pod.Name, Cause: leavingCauses[r.Plan.Leaving[i].Cause], Message: r.Plan.Leaving[i].Why})
 	}
+	slices.SortFunc(leaves, func(a, b v1.LeavingPod) int { return podstate.ByIndex(a.Name, b.Name) })
 	return stay, leaves
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// maxPodNames limits the length of status.podNames, so that the status of a huge PodManager stays small.
+// maxPodNames limits the length of status.podNames and status.leavingPods, so that the status of a huge PodManager stays small.
 const maxPodNames = 100
 
 // Report is the outcome of carrying out a plan.
@@ -65,7 +65,8 @@ func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
 		Replicas:           int32(len(active)),
-		LeavingReplicas:    int32(leaves),
+		LeavingReplicas:    int32(len(leaves)),
+		LeavingPods:        leaves[:min(len(leaves), maxPodNames)],
 		Image:              images(history.Template(&r.Manager.Spec)),
 		Selector:           podstate.Selector(r.Manager.Name).String(),
 		PodNames:           podNames(active),
