@@ -62,6 +62,7 @@ var layers = []string{
 	"pkg/plugin/plugintest",
 	"pkg/plugin/output",
 	"pkg/plugin/rights",
+	"pkg/plugin/budget",
 	"pkg/plugin/snapshot",
 	"pkg/plugin/follow",
 	"pkg/plugin/tree",

@@ -102,6 +102,25 @@ func (p *plugin) completeRevisionFlag(cmd *cobra.Command, args []string, typed s
 	return numbers, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 }
 
+// completeNodes completes the nodes that have pods of the PodManager that is already named.
+func (p *plugin) completeNodes(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	_, s, err := p.readOne(cmd.Context(), args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, pod := range s.Pods {
+		if node := pod.Spec.NodeName; node != "" && strings.HasPrefix(node, typed) {
+			names = append(names, node)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+}
+
 // completeContainers completes a name, and then its containers.
 func (p *plugin) completeContainers(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {

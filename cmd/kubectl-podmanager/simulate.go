@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,6 +28,7 @@ type simulateOptions struct {
 	replicas              int32
 	readyAfter, stopAfter time.Duration
 	fail, neverReady      []string
+	drain                 []string
 	all                   bool
 	format                output.Format
 	// hasNamespace reports whether the user set the namespace flag.
@@ -37,6 +40,9 @@ PodManager, its pods and its revisions as they are now. With a NAME and no file:
 
 The API server checks and completes the file by a dry run, as kubectl apply would send it. A user who may not patch PodManagers, or not create
 pods, gets a warning instead: defaults that are missing in the file may then show as changes.
+
+With --drain, the nodes are cordoned at the start, and their pods evicted, as kubectl drain does it: what PodDisruptionBudgets allow, and every 5 s
+again what they refuse. With disruption.onDrain: Replace, the replacements come first. The report says whether the drain ends.
 
 What is assumed:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
@@ -51,10 +57,11 @@ func (p *plugin) simulate() *cobra.Command {
 	var o simulateOptions
 	command := &cobra.Command{
 		Use:   "simulate [NAME] [-f FILE]",
-		Short: "Play a rollout before it happens: how long, how many available, how it ends",
+		Short: "Play a rollout or a drain before it happens: how long, how many available, how it ends",
 		Long:  simulateLong,
 		Example: "  " + text.Command + " simulate -f new.yaml\n  " + text.Command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
-			text.Command + " simulate web --image app=nginx:1.30 --fail web-2",
+			text.Command + " simulate web --image app=nginx:1.30 --fail web-2\n  " +
+			text.Command + " simulate web --drain node-7",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = everyNth(o.neverReady, everyNth(o.fail, args))
 			o.hasNamespace = cmd.Flags().Changed("namespace")
@@ -70,10 +77,12 @@ func (p *plugin) simulate() *cobra.Command {
 	flags.DurationVar(&o.stopAfter, "pods-stop-after", time.Second, "How long containers take to stop")
 	flags.StringArrayVar(&o.fail, "fail", nil, "Pods of the new revision that crash: a name, every, or \"every N\"")
 	flags.StringArrayVar(&o.neverReady, "never-ready", nil, "Pods of the new revision that never become ready: the same")
+	flags.StringArrayVar(&o.drain, "drain", nil, "Node to be drained from the start; may be repeated")
 	flags.BoolVar(&o.all, "all", false, "Show all steps of a long table")
 	every := cobra.FixedCompletions([]string{"every"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = command.RegisterFlagCompletionFunc("fail", every) // fails only for a flag that does not exist
 	_ = command.RegisterFlagCompletionFunc("never-ready", every)
+	_ = command.RegisterFlagCompletionFunc("drain", p.completeNodes)
 	addOutput(command, &o.format)
 	return command
 }
@@ -136,11 +145,34 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 	if err != nil {
 		return err
 	}
+	if len(o.drain) > 0 {
+		if assumed.Drain, err = p.readDrain(ctx, wanted.Namespace, o.drain); err != nil {
+			return err
+		}
+	}
 	report, err := simulate.Run(live, wanted, assumed)
 	if err != nil {
 		return err
 	}
 	return p.show(o.format, report, func(style text.Style) []string { return report.Lines(style, o.all) }, cluster.FullName(wanted.Name))
+}
+
+// readDrain reads what a drain of nodes depends on.
+func (p *plugin) readDrain(ctx context.Context, namespace string, nodes []string) (simulate.Drain, error) {
+	c, err := p.connect()
+	if err != nil {
+		return simulate.Drain{}, err
+	}
+	names := make([]string, 0, len(nodes))
+	for _, name := range nodes {
+		if name = strings.TrimPrefix(name, "node/"); name == "" {
+			return simulate.Drain{}, errors.New("--drain wants the name of a node")
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return c.ReadDrain(ctx, namespace, names)
 }
 
 // wantedByFile returns the live state, and the PodManager that kubectl apply would produce.

@@ -19,9 +19,9 @@ import (
 func (p Plan) Report(manager *v1.PodManager, pods []*corev1.Pod, changed bool, now time.Time) status.Report {
 	kept, _ := podstate.KeepOrRelease(manager, pods)
 	active, finished, _ := podstate.Split(kept)
-	stay := p.withoutLeaving(active)
+	stay, leaves := p.withoutLeaving(active)
 	report := status.Report{
-		Manager: manager, Budget: rollout.BudgetOf(manager), Pods: pods, Active: stay, Leaving: len(active) - len(stay), Rollout: p.Rollout, Now: now,
+		Manager: manager, Budget: rollout.BudgetOf(manager), Pods: pods, Active: stay, Leaving: leaves, Rollout: p.Rollout, Now: now,
 		Plan: status.Decided{
 			ActsOnPods: p.ActsOnPods(), Waiting: p.Waiting, Foreign: p.Foreign, Leaving: p.Leaving, Alone: p.Alone, NodesForbidden: p.NodesForbidden,
 		},
@@ -32,12 +32,17 @@ func (p Plan) Report(manager *v1.PodManager, pods []*corev1.Pod, changed bool, n
 	return report
 }
 
-// withoutLeaving returns the active pods that count.
-func (p Plan) withoutLeaving(active []*corev1.Pod) []*corev1.Pod {
+// withoutLeaving returns the active pods that count, and those that are leaving.
+func (p Plan) withoutLeaving(active []*corev1.Pod) (stay []*corev1.Pod, leaves []leaving.Pod) {
 	if len(p.Leaving) == 0 {
-		return active
+		return active, nil
 	}
-	return slices.DeleteFunc(slices.Clone(active), func(pod *corev1.Pod) bool {
-		return slices.ContainsFunc(p.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID })
-	})
+	for _, pod := range active {
+		if i := slices.IndexFunc(p.Leaving, func(l leaving.Pod) bool { return l.UID == pod.UID }); i >= 0 {
+			leaves = append(leaves, p.Leaving[i])
+		} else {
+			stay = append(stay, pod)
+		}
+	}
+	return stay, leaves
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 )
 
 // objectsType is the content type of writeObjects' output.
@@ -59,6 +60,15 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, family.name, labels[i], family.value(m))
 		}
 	}
+	begin(w, "status_replicas_leaving", "Pods that still run, but no longer count, by why they leave: drain, node loss or age. Without spec.disruption there is no such series.")
+	for i, m := range managers {
+		if m.Spec.Disruption == nil {
+			continue
+		}
+		for _, leaves := range leavingCauses {
+			series(w, "status_replicas_leaving", labels[i]+","+label("cause", string(leaves.label)), countLeaving(m, leaves.cause))
+		}
+	}
 	begin(w, "info", "The revision of the current template, as update_revision.")
 	for i, m := range managers {
 		series(w, "info", labels[i]+","+label("update_revision", m.Status.UpdateRevision), 1)
@@ -71,6 +81,22 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 		}
 	}
 	return w.Flush() // returns the first error of all writes
+}
+
+// leavingCauses are the causes for which pods leave, with the label that pods_replaced_early_total has for them.
+var leavingCauses = []struct {
+	cause v1.LeavingCause
+	label leaving.Cause
+}{{v1.LeavingForDrain, leaving.Drained}, {v1.LeavingForNodeLoss, leaving.Lost}, {v1.LeavingForAge, leaving.TooOld}}
+
+// countLeaving counts the pods that leave for a cause, among those that the status names.
+func countLeaving(manager *v1.PodManager, cause v1.LeavingCause) (count int64) {
+	for _, pod := range manager.Status.LeavingPods {
+		if pod.Cause == cause {
+			count++
+		}
+	}
+	return count
 }
 
 // begin writes the header of a metric.

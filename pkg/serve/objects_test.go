@@ -14,9 +14,10 @@ import (
 func TestWriteObjects(t *testing.T) {
 	web := &v1.PodManager{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "web", Generation: 7, CreationTimestamp: metav1.Unix(1700000000, 0)},
-		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](5), Paused: true},
+		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](5), Paused: true, Disruption: &v1.Disruption{}},
 		Status: v1.PodManagerStatus{
 			ObservedGeneration: 6, Replicas: 4, ReadyReplicas: 3, AvailableReplicas: 2, UpdatedReplicas: 1, TerminatingReplicas: 9, UpdateRevision: "web-1\\\"\n",
+			LeavingPods: []v1.LeavingPod{{Name: "web-0", Cause: v1.LeavingForDrain}, {Name: "web-1", Cause: v1.LeavingForNodeLoss}, {Name: "web-2", Cause: v1.LeavingForDrain}},
 			Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonPaused},
 				{Type: v1.ConditionAvailable, Status: metav1.ConditionTrue, Reason: v1.ReasonEnough},
@@ -49,6 +50,11 @@ kube_podmanager_spec_paused{namespace="b",podmanager="web"} 1
 		"\nkube_podmanager_status_observed_generation{namespace=\"b\",podmanager=\"web\"} 6\n",
 		"\nkube_podmanager_created{namespace=\"b\",podmanager=\"web\"} 1700000000\n",
 		"\nkube_podmanager_info{namespace=\"b\",podmanager=\"web\",update_revision=\"web-1\\\\\\\"\\n\"} 1\n",
+		`# TYPE kube_podmanager_status_replicas_leaving gauge
+kube_podmanager_status_replicas_leaving{namespace="b",podmanager="web",cause="drain"} 2
+kube_podmanager_status_replicas_leaving{namespace="b",podmanager="web",cause="node loss"} 1
+kube_podmanager_status_replicas_leaving{namespace="b",podmanager="web",cause="age"} 0
+# HELP`,
 		`# TYPE kube_podmanager_status_condition gauge
 kube_podmanager_status_condition{namespace="b",podmanager="web",condition="Ready",status="false",reason="Paused"} 1
 kube_podmanager_status_condition{namespace="b",podmanager="web",condition="Available",status="true",reason="EnoughReplicas"} 1
@@ -58,7 +64,7 @@ kube_podmanager_status_condition{namespace="b",podmanager="web",condition="Avail
 			t.Errorf("missing:\n%s\nin:\n%s", want, &out)
 		}
 	}
-	const families, series = 12, 2*11 + 2
+	const families, series = 13, 2*11 + 2 + 3
 	if lines := strings.Count(out.String(), "\n"); lines != 2*families+series {
 		t.Errorf("%d lines, want %d:\n%s", lines, 2*families+series, &out)
 	}

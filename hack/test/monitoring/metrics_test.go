@@ -39,7 +39,7 @@ func TestMetricsExist(t *testing.T) {
 		shareShards(t, "-webhook-bind-address=127.0.0.1:0", "-webhook-cert-dir="+folder)
 	})
 	namespace := newNamespace(t)
-	namespace.apply("web", "{replicas: 1, image: nginx}")
+	namespace.apply("web", "{replicas: 1, image: nginx, disruption: {onDrain: Replace}}")
 	namespace.awaitReady("web")
 	queries := map[string][]string{}
 	alerts, err := monitoring.ReadAlerts(monitoring.AlertsFile)

@@ -105,12 +105,7 @@ func lastNode(obj any) string {
 }
 
 // nodeConditions are the conditions that show that a node is lost or is about to be drained.
-var nodeConditions = []corev1.NodeConditionType{corev1.NodeReady, drainInProgress, maintenancePlanned}
-
-const (
-	drainInProgress    corev1.NodeConditionType = "DrainInProgress"
-	maintenancePlanned corev1.NodeConditionType = "MaintenancePlanned"
-)
+var nodeConditions = []corev1.NodeConditionType{corev1.NodeReady, leaving.DrainInProgress, leaving.MaintenancePlanned}
 
 // trimNode drops everything of a node that does not matter here.
 func trimNode(obj any) (any, error) {
@@ -131,7 +126,7 @@ func trimNode(obj any) (any, error) {
 // set takes in a node, and notifies the listeners if it is new to them that pods leave it, or no longer do.
 func (n *Nodes) set(object *corev1.Node) {
 	ready := nodeCondition(object, corev1.NodeReady)
-	is := node{zone: object.Labels[corev1.LabelTopologyZone], draining: draining(object), isReady: ready.Status == corev1.ConditionTrue}
+	is := node{zone: object.Labels[corev1.LabelTopologyZone], draining: leaving.Draining(object), isReady: ready.Status == corev1.ConditionTrue}
 	if ready.Status == corev1.ConditionUnknown {
 		is.lostSince = n.clock.Now()
 		if ready.LastTransitionTime.After(is.lostSince) {
@@ -269,27 +264,6 @@ func (n *Nodes) notify(names []string) {
 	for _, listener := range listeners {
 		listener(names)
 	}
-}
-
-// draining returns why pods have to leave a node, or empty.
-func draining(object *corev1.Node) string {
-	for _, taint := range object.Spec.Taints {
-		switch taint.Key {
-		case "karpenter.sh/disrupted":
-			return "is being replaced by Karpenter"
-		case "ToBeDeletedByClusterAutoscaler":
-			return "is being removed by Cluster Autoscaler"
-		}
-	}
-	for _, kind := range []corev1.NodeConditionType{drainInProgress, maintenancePlanned} {
-		if nodeCondition(object, kind).Status == corev1.ConditionTrue {
-			return "has the condition " + string(kind)
-		}
-	}
-	if object.Spec.Unschedulable {
-		return "is cordoned"
-	}
-	return ""
 }
 
 // nodeCondition returns a condition of a node, or an empty one.

@@ -40,6 +40,8 @@ func ForKind(kind schema.GroupVersionKind) interface{} {
 		return &podmanagerv1.FailingPodApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("FailurePolicy"):
 		return &podmanagerv1.FailurePolicyApplyConfiguration{}
+	case v1.SchemeGroupVersion.WithKind("LeavingPod"):
+		return &podmanagerv1.LeavingPodApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("NodeLoss"):
 		return &podmanagerv1.NodeLossApplyConfiguration{}
 	case v1.SchemeGroupVersion.WithKind("PodManager"):

@@ -80,6 +80,7 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 		return Found{Stay: active, Again: found.Again, Alone: len(found.Leave)+len(drained) > 0}
 	}
 	found.pace(manager, drained, now)
+	found.bound(manager)
 	return found
 }
 

@@ -7,9 +7,26 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
+
+// leavingCauses are the causes as the status has them.
+var leavingCauses = map[leaving.Cause]v1.LeavingCause{
+	leaving.Drained: v1.LeavingForDrain, leaving.Lost: v1.LeavingForNodeLoss, leaving.TooOld: v1.LeavingForAge,
+}
+
+// leavingPods returns what the status says about leaving pods.
+func leavingPods(pods []leaving.Pod) []v1.LeavingPod {
+	var leaves []v1.LeavingPod
+	for _, pod := range pods {
+		leaves = append(leaves, v1.LeavingPod{Name: pod.Name, Cause: leavingCauses[pod.Cause], Message: pod.Why})
+	}
+	slices.SortFunc(leaves, func(a, b v1.LeavingPod) int { return podstate.ByIndex(a.Name, b.Name) })
+	return leaves[:min(len(leaves), maxPodNames)]
+}
 
 // leavingHint names a pod that is about to leave, and why.
 func leavingHint(r Report) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// maxPodNames limits the length of status.podNames, so that the status of a huge PodManager stays small.
+// maxPodNames limits the length of status.podNames and status.leavingPods, so that the status of a huge PodManager stays small.
 const maxPodNames = 100
 
 // Report is the outcome of carrying out a plan.
@@ -27,10 +27,10 @@ type Report struct {
 	Budget  rollout.Budget
 	// Plan is what was decided.
 	Plan Decided
-	// Pods are the pods whose controller is Manager, including the changes of this sync. Active are the active pods that count, and Leaving is how
-	// many other active pods there are.
+	// Pods are the pods whose controller is Manager, including the changes of this sync. Active are the active pods that count, and Leaving are the
+	// other active pods.
 	Pods, Active []*corev1.Pod
-	Leaving      int
+	Leaving      []leaving.Pod
 	// Rollout is the rollout of the active pods, and what was concluded from it. It is nil while the PodManager is being deleted.
 	Rollout *rollout.Conclusion
 	// Failure is why the plan was not carried out completely.
@@ -59,7 +59,8 @@ func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	status := v1.PodManagerStatus{
 		ObservedGeneration: r.Manager.Generation,
 		Replicas:           int32(len(r.Active)),
-		LeavingReplicas:    int32(r.Leaving),
+		LeavingReplicas:    int32(len(r.Leaving)),
+		LeavingPods:        leavingPods(r.Leaving),
 		Image:              images(history.Template(&r.Manager.Spec)),
 		Selector:           podstate.Selector(r.Manager.Name).String(),
 		PodNames:           podNames(r.Active),

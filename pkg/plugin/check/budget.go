@@ -2,66 +2,59 @@ package check
 
 import (
 	"fmt"
-
-	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"strings"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/history"
-	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/budget"
 )
 
-// judgeBudget checks the PodDisruptionBudgets of a PodManager whose pods are evicted by others: by drains that should wait for replacements, or by a
-// VerticalPodAutoscaler, which does not know how many pods a PodManager has. It reports false if neither applies.
+// judgeBudget checks the PodDisruptionBudgets of a PodManager. It reports false if there is none and none is needed: others evict the pods, but neither
+// drains that should wait for replacements nor a VerticalPodAutoscaler, which does not know how many pods a PodManager has.
 func judgeBudget(f Facts) (finding Finding, applies bool) {
 	rules := f.Manager.Spec.Disruption
-	replaces := rules != nil && rules.OnDrain == v1.ReplaceDrain
-	if !replaces && f.VPA == "" {
+	asks := rules != nil && rules.OnDrain == v1.ReplaceDrain
+	budgets := budget.Covering(f.Manager, f.Budgets)
+	if !asks && f.VPA == "" && len(budgets) == 0 {
 		return Finding{}, false
 	}
 	finding = Finding{Check: "Budget", Result: Warning, Advice: "create a PodDisruptionBudget with minAvailable or maxUnavailable for the label " +
 		v1.LabelManager + "=" + f.Manager.Name}
-	budget := budgetFor(f)
 	switch {
 	case f.BudgetsError != nil:
 		finding.Result, finding.Says, finding.Advice = Unknown, "PodDisruptionBudgets cannot be read: "+f.BudgetsError.Error(), ""
-	case budget == nil && f.VPA != "":
+	case len(budgets) == 0 && f.VPA != "":
 		finding.Says = fmt.Sprintf("VerticalPodAutoscaler %s may evict all pods at once, and no PodDisruptionBudget prevents that", f.VPA)
-	case budget == nil:
+	case len(budgets) == 0:
 		finding.Says = "onDrain is Replace, but no PodDisruptionBudget covers the pods: a drain evicts them before their replacements are available"
-	case !replaces && blocksForEver(budget, f.Manager.DesiredReplicas()):
-		finding.Says = fmt.Sprintf("PodDisruptionBudget %s never lets a pod be evicted: drains do not end", budget.Name)
-		finding.Advice = "set disruption.onDrain: Replace, or lower minAvailable"
+	case len(budgets) > 1:
+		var names []string
+		for _, covering := range budgets {
+			names = append(names, covering.Name)
+		}
+		finding.Says = fmt.Sprintf("PodDisruptionBudgets %s cover the same pods, and the API server evicts none of them: drains do not end", strings.Join(names, " and "))
+		finding.Advice = "delete all but one, or change their selectors"
 	default:
-		finding.Result, finding.Says, finding.Advice = OK, fmt.Sprintf("PodDisruptionBudget %s covers the pods", budget.Name), ""
+		return judgeSingleBudget(f, budgets[0].Name, budget.BlocksForEver(budgets[0], f.Manager)), true
 	}
 	return finding, true
 }
 
-// budgetFor returns a PodDisruptionBudget that covers the pods, or nil.
-func budgetFor(f Facts) *policyv1.PodDisruptionBudget {
-	template := history.Template(&f.Manager.Spec)
-	pod := labels.Set(podstate.Labels(f.Manager, template.Labels, "", 0))
-	for i := range f.Budgets {
-		selector, err := metav1.LabelSelectorAsSelector(f.Budgets[i].Spec.Selector)
-		if err == nil && !selector.Empty() && selector.Matches(pod) {
-			return &f.Budgets[i]
-		}
+// judgeSingleBudget judges the only PodDisruptionBudget that covers the pods. blocks is why it never lets the last pod of a node be evicted, or empty.
+func judgeSingleBudget(f Facts, name, blocks string) Finding {
+	finding := Finding{Check: "Budget", Result: OK, Says: fmt.Sprintf("PodDisruptionBudget %s covers the pods", name)}
+	if blocks == "" {
+		return finding
 	}
-	return nil
-}
-
-// blocksForEver reports whether a budget lets no pod be evicted, even if all are available.
-func blocksForEver(budget *policyv1.PodDisruptionBudget, replicas int) bool {
-	if most := budget.Spec.MaxUnavailable; most != nil {
-		count, err := intstr.GetScaledValueFromIntOrPercent(most, replicas, true)
-		return err == nil && count == 0
+	finding.Result, finding.Says = Warning, fmt.Sprintf("PodDisruptionBudget %s never lets a pod be evicted: %s; drains do not end", name, blocks)
+	rules := f.Manager.Spec.Disruption
+	switch {
+	case budget.Replaces(f.Manager):
+		finding.Advice = fmt.Sprintf("lower minAvailable to %d", f.Manager.DesiredReplicas())
+	case rules != nil && rules.OnDrain == v1.ReplaceDrain:
+		finding.Says += ", since Recreate and TerminationComplete never let a replacement run beside its pod"
+		finding.Advice = "allow one pod to be unavailable"
+	default:
+		finding.Advice = "set disruption.onDrain: Replace, or allow one pod to be unavailable"
 	}
-	if least := budget.Spec.MinAvailable; least != nil {
-		count, err := intstr.GetScaledValueFromIntOrPercent(least, replicas, true)
-		return err == nil && count >= replicas
-	}
-	return false
+	return finding
 }

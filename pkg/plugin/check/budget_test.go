@@ -25,6 +25,7 @@ func TestBudget(t *testing.T) {
 			f.Budgets = append(f.Budgets, budget)
 		}
 	}
+	waits := func(f *Facts) { f.Manager.Spec.PodReplacementPolicy = v1.TerminationComplete }
 	tests := map[string]struct {
 		changes      []func(*Facts)
 		result, says string
@@ -37,6 +38,11 @@ func TestBudget(t *testing.T) {
 		"VPA, no budget":       {[]func(*Facts){byVPA}, Warning, "sizes may evict all pods at once"},
 		"VPA, a budget":        {[]func(*Facts){byVPA, covers("podmanager", "web", "2")}, OK, "floor covers the pods"},
 		"VPA, it blocks":       {[]func(*Facts){byVPA, covers("podmanager", "web", "100%")}, Warning, "drains do not end"},
+		"it blocks":            {[]func(*Facts){covers("podmanager", "web", "3")}, Warning, "it needs 3 healthy pods, and there are 3; drains do not end"},
+		"it lets one go":       {[]func(*Facts){covers("podmanager", "web", "2")}, OK, "floor covers the pods"},
+		"a drain, too many":    {[]func(*Facts){replaces, covers("podmanager", "web", "4")}, Warning, "it needs 4 healthy pods, and with a replacement there are 4"},
+		"a drain, never two":   {[]func(*Facts){replaces, waits, covers("podmanager", "web", "3")}, Warning, "never let a replacement run beside its pod"},
+		"two budgets":          {[]func(*Facts){covers("podmanager", "web", "1"), covers("app", "web", "1")}, Warning, "floor and floor cover the same pods"},
 		"they cannot be read":  {[]func(*Facts){replaces, func(f *Facts) { f.BudgetsError = errors.New("forbidden") }}, Unknown, "forbidden"},
 	}
 	for name, test := range tests {

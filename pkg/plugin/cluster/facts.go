@@ -216,6 +216,7 @@ func (c *Cluster) unknownFields() ([]string, error) {
 
 // AddEvidence adds to an answer what only the API server knows, as far as the user may read it.
 func (c *Cluster) AddEvidence(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
+	c.addDrain(ctx, s, answer)
 	if outcome := follow.OutcomeFor(s.Manager); outcome == follow.Done || outcome == follow.Baking {
 		return // old events would only mislead
 	}

@@ -21,9 +21,11 @@ import (
 // Step is what happens at one point in time, and the number of pods at that time.
 type Step struct {
 	Seconds float64 `json:"seconds"`
-	// Old and New count the active pods of other revisions and of the new one.
+	// Old and New count the active pods of other revisions and of the new one, Leaving those that no longer count as replicas. Available counts
+	// pods of all three.
 	Old         int     `json:"old"`
 	New         int     `json:"new"`
+	Leaving     int     `json:"leaving,omitempty"`
 	Available   int     `json:"available"`
 	Terminating int     `json:"terminating"`
 	Events      []Event `json:"events"`
@@ -33,13 +35,14 @@ type Step struct {
 type Event struct {
 	Action string `json:"action"`
 	Pod    string `json:"pod,omitempty"`
-	// Why is the reason of a deletion, the failure of a pod, or the message of a controller event.
+	// Why is the reason of a deletion, of a creation or of a refused eviction, the failure of a pod, the nodes of a drain, or the message of a
+	// controller event.
 	Why string `json:"why,omitempty"`
 	// IsOld reports whether the pod is created from, or updated to, the old revision.
 	IsOld bool `json:"isOld,omitempty"`
 }
 
-// Actions: changes of a pod's own state, changes that the controller makes to pods, and changes of the rollout.
+// Actions: changes of a pod's own state, changes that the controller makes to pods, what a drain does, and changes of the rollout.
 const (
 	Begins    = "Begins"
 	Available = "Available"
@@ -53,6 +56,11 @@ const (
 	Resized  = "Resized"
 	Updated  = "UpdatedInPlace"
 	Restored = "Restored"
+
+	Cordoned  = "Cordoned"
+	Evicted   = "Evicted"
+	Refused   = "EvictionRefused"
+	DrainEnds = "NodesDrained"
 
 	// GivenUp means that failing pods have not recovered within the grace period, and the rollout stays halted.
 	GivenUp = "GivenUp"
@@ -181,10 +189,16 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, before *v1.PodMa
 		r.totals.ProvenAtSeconds = &at
 		r.add(now, Event{Action: Proven, Why: after.CurrentRevision})
 	}
-	r.count(Step{
+	step := Step{
 		Seconds: now.Sub(r.began).Seconds(), Old: int(after.Replicas - after.UpdatedReplicas), New: int(after.UpdatedReplicas),
-		Available: int(after.AvailableReplicas), Terminating: int(after.TerminatingReplicas),
-	})
+		Available: int(after.AvailableReplicas), Terminating: int(after.TerminatingReplicas), Leaving: int(after.LeavingReplicas),
+	}
+	for _, pod := range decided.Leaving { // these serve, although the status does not count them
+		if isActive(pod.Pod) && health.IsAvailable(pod.Pod, w.Manager.MinReady(), now) {
+			step.Available++
+		}
+	}
+	r.count(step)
 }
 
 // count updates the totals, and the counts of the last step if that step is at the same time.
@@ -196,8 +210,9 @@ func (r *recorder) count(now Step) {
 	if now.Available < r.totals.LowestAvailable {
 		r.totals.LowestAvailable, r.totals.LowestAtSeconds = now.Available, now.Seconds
 	}
-	r.totals.MostPods = max(r.totals.MostPods, now.Old+now.New)
-	r.totals.MostWithTerminating = max(r.totals.MostWithTerminating, now.Old+now.New+now.Terminating)
+	active := now.Old + now.New + now.Leaving
+	r.totals.MostPods = max(r.totals.MostPods, active)
+	r.totals.MostWithTerminating = max(r.totals.MostWithTerminating, active+now.Terminating)
 }
 
 // actions returns what a plan does to pods, in the order in which the controller does it.
@@ -224,7 +239,11 @@ func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
 	}
 	for _, creation := range decided.Create {
 		r.totals.Created++
-		events = append(events, Event{Action: Created, Pod: podstate.PodName(manager.Name, creation.Index), IsOld: creation.Revision.Hash != decided.Revisions.Update.Hash})
+		created := Event{Action: Created, Pod: podstate.PodName(manager.Name, creation.Index), IsOld: creation.Revision.Hash != decided.Revisions.Update.Hash}
+		if creation.Before != nil {
+			created.Why = "before " + creation.Before.Name + " leaves"
+		}
+		events = append(events, created)
 	}
 	return events
 }

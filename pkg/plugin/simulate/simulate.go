@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -20,6 +21,8 @@ type Options struct {
 	ReadyAfter, StopAfter time.Duration
 	// Fail selects the pods that crash, NeverReady the pods that never become ready.
 	Fail, NeverReady Choice
+	// Drain is a drain of nodes, if it has any.
+	Drain Drain
 }
 
 // Report is the result of a simulation.
@@ -42,6 +45,8 @@ type Report struct {
 	// Message is the message of the condition that decides the outcome.
 	Message string `json:"message,omitempty"`
 	Totals  Totals `json:"totals"`
+	// Drain is how the drain of nodes ends. It is nil if none was asked for.
+	Drain *DrainReport `json:"drain,omitempty"`
 }
 
 // Assumed holds the options in a form for scripts.
@@ -61,7 +66,7 @@ type Totals struct {
 	// LowestAvailable is the lowest number of available pods, LowestAtSeconds the first time at which it was reached.
 	LowestAvailable int     `json:"lowestAvailable"`
 	LowestAtSeconds float64 `json:"lowestAtSeconds"`
-	// MostPods is the highest number of active pods, MostWithTerminating the highest number including terminating pods.
+	// MostPods is the highest number of active pods, leaving pods included, MostWithTerminating the highest number including terminating pods.
 	MostPods            int `json:"mostPods"`
 	MostWithTerminating int `json:"mostWithTerminating"`
 	Created             int `json:"created"`
@@ -84,29 +89,43 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
+	drain, err := newDrainer(live, begin, o.Drain)
+	if err != nil {
+		return Report{}, err
+	}
 	report := describe(live, begin.Manager, o)
-	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: o.fate})
+	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: drain.fate(o)})
 	noted := newRecorder(begin.Now)
 	for range mostSyncs {
-		busy := noted.sync(w)
-		if !w.Elapse(busy) && !noted.sync(w) || w.Now.Sub(begin.Now) > longest {
+		busy := noted.sync(w, drain)
+		if !w.Elapse(busy) && !noted.sync(w, drain) || w.Now.Sub(begin.Now) > longest {
 			break
 		}
 	}
 	report.Steps, report.Totals = noted.finish()
 	report.Outcome, report.Message = outcomeOf(w.Manager)
-	report.Notes = append(notes, o.unmet()...)
+	report.Drain = drain.finish(w)
+	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), o.unmet())
 	return report, nil
 }
 
 // sync simulates one sync of the controller, and records what happened before it and what it does. It reports whether another sync may have
-// something to do even if nothing else happens. Most status changes do not affect the planner.
-func (r *recorder) sync(w *world.World) (busy bool) {
+// something to do even if nothing else happens. Most status changes do not affect the planner. If pods are evicted, the controller sees that in its
+// next sync.
+func (r *recorder) sync(w *world.World, drain *drainer) (busy bool) {
 	observed := w.Observe()
+	observed.NodeOf = drain.nodeOf
 	decided := plan.Make(observed)
 	r.noteBefore(observed, decided.Revisions)
+	drain.noteEnd(observed, r)
+	evicted, again := drain.evict(w, decided, r)
+	if evicted {
+		return true
+	}
 	before := w.Manager.Status
 	after, _ := w.Report(decided, w.Apply(decided))
+	drain.schedule(w)
+	w.Again = w.Again.Sooner(again)
 	r.noteAfter(w, decided, &before)
 	return !decided.Empty() || before.CurrentRevision != after.CurrentRevision || before.FailedRevision != after.FailedRevision
 }

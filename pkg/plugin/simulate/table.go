@@ -20,12 +20,16 @@ func (r Report) Lines(style text.Style, all bool) []string {
 	steps := slices.DeleteFunc(slices.Clone(r.Steps), func(step Step) bool { return isPassing(step) && step.Seconds != r.Totals.Seconds })
 	left := len(steps) - 2*fewest
 	table := text.Table{Columns: []text.Column{{Title: "TIME"}, {Title: "OLD"}, {Title: "NEW"}, {Title: "AVAILABLE"}, {Title: "WHAT HAPPENS"}}}
+	isLeaving := func(step Step) bool { return step.Leaving > 0 }
+	if r.Drain != nil || slices.ContainsFunc(r.Steps, isLeaving) {
+		table.Columns = slices.Insert(table.Columns, 3, text.Column{Title: "LEAVING"})
+	}
 	for i, step := range steps {
 		switch {
 		case all || left < 2 || i < fewest || i >= len(steps)-fewest:
 			addStep(&table, step, style)
 		case i == fewest:
-			table.Add(text.Plainly("..."), text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(fmt.Sprintf("%d more steps; --all shows them", left)))
+			addLine(&table, text.Plainly("..."), text.Plainly(fmt.Sprintf("%d more steps; --all shows them", left)))
 		}
 	}
 	lines = append(lines, table.Lines(style)...)
@@ -89,22 +93,38 @@ func (a Assumed) sentence() string {
 // addStep adds a step to the table. Text that does not fit continues on the next line.
 func addStep(table *text.Table, step Step, style text.Style) {
 	what := text.Plainly(describeEvents(step.Events))
-	width := 0
-	const taken, enough = 35, 20
+	width, hasLeaving := 0, len(table.Columns) > 5
+	const taken, takenByLeaving, enough = 35, 10, 20
 	if style.Width > 0 {
-		width = max(enough, style.Width-taken)
+		width = style.Width - taken
+		if hasLeaving {
+			width -= takenByLeaving
+		}
+		width = max(enough, width)
 	}
 	for i, line := range text.Wrap(what.Text, width) {
 		if i > 0 {
-			table.Add(text.Cell{}, text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(line))
+			addLine(table, text.Cell{}, text.Plainly(line))
 			continue
 		}
 		at := seconds(step.Seconds)
 		if step.Events[0].Action == Begins {
 			at = "now"
 		}
-		table.Add(text.Plainly(at), number(step.Old), number(step.New), number(step.Available), text.Cell{Text: line, Colour: colourOf(step.Events)})
+		counts := []text.Cell{number(step.Old), number(step.New), number(step.Available)}
+		if hasLeaving {
+			counts = slices.Insert(counts, 2, number(step.Leaving))
+		}
+		addLine(table, text.Plainly(at), text.Cell{Text: line, Colour: colourOf(step.Events)}, counts...)
 	}
+}
+
+// addLine adds a line to the table, with its first and last cell and those in between. Without the latter, these are empty.
+func addLine(table *text.Table, first, last text.Cell, between ...text.Cell) {
+	row := make([]text.Cell, len(table.Columns))
+	row[0], row[len(row)-1] = first, last
+	copy(row[1:], between)
+	table.Add(row...)
 }
 
 func number(n int) text.Cell { return text.Plainly(strconv.Itoa(n)) }
@@ -112,9 +132,9 @@ func number(n int) text.Cell { return text.Plainly(strconv.Itoa(n)) }
 func colourOf(events []Event) text.Colour {
 	for _, event := range events {
 		switch event.Action {
-		case Failing, GivenUp, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
+		case Failing, GivenUp, Refused, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
 			return text.Bad
-		case v1.EventCompleted, v1.EventPartition, Proven:
+		case v1.EventCompleted, v1.EventPartition, Proven, DrainEnds:
 			return text.Good
 		}
 	}
@@ -146,5 +166,21 @@ func (r Report) sums(style text.Style) []string {
 		most += fmt.Sprintf(", or %d with those that are terminating", r.Totals.MostWithTerminating)
 	}
 	lines = append(lines, field("Most pods", most, style)...)
+	if r.Drain != nil {
+		lines = append(lines, field("Drain", r.Drain.sentence(), style)...)
+	}
 	return append(lines, field("Pods", fmt.Sprintf("%d created, %d deleted, %d updated in place", r.Totals.Created, r.Totals.Deleted, r.Totals.UpdatedInPlace), style)...)
+}
+
+// sentence says how a drain ends.
+func (d *DrainReport) sentence() string {
+	all := enumerate(d.Nodes)
+	switch {
+	case d.BlockedBy != "":
+		return fmt.Sprintf("of %s: does not end; %s", all, d.BlockedBy)
+	case d.Evicted == 0:
+		return fmt.Sprintf("of %s: nothing to evict", all)
+	default:
+		return fmt.Sprintf("of %s: ends after %s, with %s evicted", all, seconds(d.Seconds), pods(d.Evicted))
+	}
 }

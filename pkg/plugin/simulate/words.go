@@ -51,8 +51,12 @@ func (e Event) describe(pods []string) string {
 		return "as it is now"
 	case Failing:
 		return all + plural(len(pods), " fails: ", " fail: ") + e.Why
-	case Available, Drained, Resized, Adopted, Created, Gone:
+	case Created:
+		return strings.TrimSuffix(all+" created"+revision+" ("+e.Why+")", " ()")
+	case Available, Drained, Resized, Adopted, Gone, Evicted:
 		return all + " " + strings.ToLower(e.Action) + revision
+	case Refused:
+		return all + " cannot be evicted: " + e.Why
 	case Updated:
 		return all + " updated in place" + revision
 	case Restored:
@@ -67,6 +71,10 @@ func (e Event) describe(pods []string) string {
 // describeRollout describes an event of the rollout.
 func (e Event) describeRollout() string {
 	switch e.Action {
+	case Cordoned:
+		return "the drain of " + e.Why + " begins"
+	case DrainEnds:
+		return "the drain of " + e.Why + " ends"
 	case GivenUp:
 		return "the time to recover is over: it stays halted"
 	case Proven:

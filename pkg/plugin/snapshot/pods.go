@@ -20,6 +20,8 @@ const (
 	NotReady    = "NotReady"
 	Failing     = "Failing"
 	Terminating = "Terminating"
+	// Leaving is the state of a pod that still runs, but no longer counts.
+	Leaving = "Leaving"
 )
 
 // PodState is the state of a pod in one word, with details about a failure or about what the controller is doing to the pod.
@@ -34,6 +36,9 @@ func (s Snapshot) StateOf(pod *corev1.Pod, state *rollout.State) PodState {
 	}
 	if podstate.IsFinished(pod) {
 		return PodState{string(pod.Status.Phase), health.DescribeFailure([]*corev1.Pod{pod}).Text}
+	}
+	if leaves := s.Leaving(pod); leaves != nil {
+		return PodState{Leaving, leaves.Message}
 	}
 	wait, inService := health.UntilAvailable(pod, s.Manager.MinReady(), s.Now)
 	doing := s.doing(pod)

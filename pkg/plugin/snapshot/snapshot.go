@@ -61,7 +61,22 @@ func (s Snapshot) Revisions() history.Revisions {
 // Rollout returns the rollout as a controller with default flags sees it. The result is meaningless if the user may not read pods.
 func (s Snapshot) Rollout() *rollout.State {
 	active, finished, _ := podstate.Split(s.Pods)
-	return rollout.Assess(s.Manager, s.Revisions(), inplace.Capabilities{}, active, finished, s.Now)
+	return rollout.Assess(s.Manager, s.Revisions(), inplace.Capabilities{}, s.WithoutLeaving(active), finished, s.Now)
+}
+
+// Leaving returns why a pod is leaving, as the controller says in the status, or nil.
+func (s Snapshot) Leaving(pod *corev1.Pod) *v1.LeavingPod {
+	for i := range s.Manager.Status.LeavingPods {
+		if s.Manager.Status.LeavingPods[i].Name == pod.Name {
+			return &s.Manager.Status.LeavingPods[i]
+		}
+	}
+	return nil
+}
+
+// WithoutLeaving returns the active pods that count.
+func (s Snapshot) WithoutLeaving(active []*corev1.Pod) []*corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(active), func(pod *corev1.Pod) bool { return s.Leaving(pod) != nil })
 }
 
 // Condition returns a condition of the status. It is empty if the status has none of this type.

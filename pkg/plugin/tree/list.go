@@ -39,9 +39,9 @@ func rowOf(s snapshot.Snapshot) []text.Cell {
 
 func count(number int32) text.Cell { return text.Plainly(strconv.Itoa(int(number))) }
 
-// messageOf returns a message for the list. It is empty if the rollout is done.
+// messageOf returns a message for the list. It is empty if the rollout is done and no pod is leaving.
 func messageOf(manager *v1.PodManager) string {
-	if follow.OutcomeFor(manager) == follow.Done {
+	if follow.OutcomeFor(manager) == follow.Done && manager.Status.LeavingReplicas == 0 {
 		return ""
 	}
 	return follow.Message(manager)

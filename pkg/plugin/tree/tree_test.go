@@ -7,9 +7,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/plugin/plugintest"
@@ -73,6 +75,31 @@ func TestDrawOnAnyWidth(t *testing.T) {
 				t.Fatalf("%d columns instead of %d: %s", got, width, line)
 			}
 		}
+	}
+}
+
+// leavingPods returns web with a pod for each cause for which pods leave.
+func leavingPods() snapshot.Snapshot {
+	rules := v1.Disruption{OnDrain: v1.ReplaceDrain, NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}, MaxPodAgeSeconds: ptr.To[int32](3600)}
+	m := Manager(3, Limits("1", "0"), func(m *v1.PodManager) { m.Spec.Disruption = &rules })
+	young := func(p *corev1.Pod) { p.CreationTimestamp.Time = Now.Add(-time.Minute) }
+	o := Observe(m, Pod(0, young), Pod(1, young, NotReady), Pod(2), Pod(3, young), Pod(4, young))
+	o.NodeOf = func(name string) leaving.Node {
+		return map[string]leaving.Node{"node-0": {Draining: "is cordoned"}, "node-1": {LostSince: Now.Add(-time.Hour)}}[name]
+	}
+	return seen(o)
+}
+
+// Pods that leave say why, and the list says so although nothing is the matter.
+func TestLeaving(t *testing.T) {
+	s := leavingPods()
+	plugintest.Golden(t, "leaving", Draw(s, text.Style{}))
+	if line := List([]snapshot.Snapshot{s}, false, text.Style{})[1]; !strings.Contains(line, "and 2 more are leaving: ") {
+		t.Errorf("the list says %s", line)
+	}
+	var log Log
+	if lines := strings.Join(log.Lines([]snapshot.Snapshot{s}, false), "\n"); !strings.Contains(lines, "pod web-0: Leaving: node node-0 is cordoned") {
+		t.Errorf("in a pipe: %s", lines)
 	}
 }
 

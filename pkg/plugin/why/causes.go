@@ -70,6 +70,8 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 		return causeOf(v1.ReasonStuck)
 	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
+	case leavesFor(s, v1.LeavingForDrain):
+		return drainCause(s, reason)
 	default:
 		return causeOf(reason)
 	}

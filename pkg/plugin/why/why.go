@@ -53,13 +53,14 @@ func Find(s snapshot.Snapshot) Answer {
 	if overdue := overdue(s); overdue.Pod != nil && overdue.Pod != found.Pod {
 		answer.say("pod %s: %s", overdue.Pod.Name, overdue.Text)
 	}
+	answer.addLeaving(s)
 	cause := causeFor(s, answer.Reason)
 	answer.Cause = sentence(cause.lead, follow.Message(manager))
 	for _, command := range cause.next(s, answer) {
-		answer.Next = append(answer.Next, strings.TrimSpace(command))
+		answer.suggest(s, strings.TrimSpace(command))
 	}
-	for i := range answer.Next {
-		answer.Next[i] = strings.ReplaceAll(answer.Next[i], "PLUGIN", text.Command) + namespaceFlag(answer.Next[i], manager)
+	if s.Condition(v1.ConditionMisconfigured).Reason == v1.ReasonNodesForbidden {
+		answer.suggest(s, grantNodes)
 	}
 	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReplicaFailure, v1.ConditionMisconfigured} {
 		if condition := s.Condition(kind); condition.Message != "" && !strings.Contains(answer.Cause, condition.Message) {
@@ -72,12 +73,18 @@ func Find(s snapshot.Snapshot) Answer {
 	return answer
 }
 
-// namespaceFlag returns the flag for every suggested command, so that the command works in any context. Nodes have no namespace.
-func namespaceFlag(command string, manager *v1.PodManager) string {
-	if command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node ") {
-		return ""
+// grantNodes grants the controller the right to watch nodes.
+const grantNodes = "kubectl apply -f artifacts/rbac.yaml"
+
+// complete names the plugin and the namespace in a suggested command, so that the command works in any context. Nodes and cluster roles have no
+// namespace.
+func complete(command string, manager *v1.PodManager) string {
+	hasNone := command == "" || command == grantNodes || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node")
+	command = strings.ReplaceAll(command, "PLUGIN", text.Command)
+	if hasNone {
+		return command
 	}
-	return " -n " + manager.Namespace
+	return command + " -n " + manager.Namespace
 }
 
 // worst returns the pod to look at and what is wrong with it: a failing pod or, if there is none, the one that the controller names.
@@ -86,6 +93,7 @@ func worst(s snapshot.Snapshot) health.Finding {
 		return health.Finding{}
 	}
 	active, finished, _ := podstate.Split(s.Pods)
+	active = s.WithoutLeaving(active)
 	state := s.Rollout()
 	found := health.DescribeFailure(state.FailingPods)
 	if found.Pod == nil {

@@ -132,8 +132,9 @@ type PodManagerSpec struct {
 // allows at that moment.
 type Disruption struct {
 	// OnDrain is what happens to pods whose node is cordoned, or tainted by Cluster Autoscaler or Karpenter. Replace creates a
-	// replacement, and leaves the eviction to whatever drains the node: with a PodDisruptionBudget, the eviction waits until the
-	// replacement is available. Ignore does nothing. Pods that must not run beside their replacement are not replaced.
+	// replacement, and leaves the eviction to whatever drains the node. It needs a PodDisruptionBudget: with one, the eviction
+	// waits until the replacement is available, without one it comes at once. Ignore does nothing. Pods that must not run beside
+	// their replacement, with Recreate or TerminationComplete, are not replaced.
 	// +optional
 	OnDrain DrainPolicy `json:"onDrain,omitempty"`
 
@@ -159,7 +160,8 @@ type NodeLoss struct {
 	ReplaceAfterSeconds *int32 `json:"replaceAfterSeconds,omitempty"`
 
 	// ForceDeleteAfterSeconds is how long a pod on a lost node may be terminating before it is deleted without waiting for its
-	// kubelet. If the node is still alive, the pod may then run beside its replacement. By default that never happens.
+	// kubelet. If the node is still alive, two pods may then run, the old one beside its replacement. By default that never
+	// happens.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ForceDeleteAfterSeconds *int32 `json:"forceDeleteAfterSeconds,omitempty"`

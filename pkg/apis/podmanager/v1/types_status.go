@@ -42,6 +42,11 @@ type PodManagerStatus struct {
 	// +optional
 	LeavingReplicas int32 `json:"leavingReplicas,omitempty"`
 
+	// LeavingPods are the pods that leavingReplicas counts, sorted; the first 100 of them.
+	// +optional
+	// +listType=atomic
+	LeavingPods []LeavingPod `json:"leavingPods,omitempty"`
+
 	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
 	// cannot choose between spec.image and the images of spec.template.
 	// +optional
@@ -85,6 +90,30 @@ type PodManagerStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty" patchStrategy:"merge" patchMergeKey:"type"`
 }
+
+// LeavingPod is a pod that still runs, but no longer counts.
+type LeavingPod struct {
+	// Name is the pod's name.
+	Name string `json:"name"`
+
+	// Cause is why the pod leaves: its node is drained or lost, or the pod is too old.
+	// +kubebuilder:validation:Enum=Drain;NodeLoss;Age
+	Cause LeavingCause `json:"cause"`
+
+	// Message describes the cause.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// LeavingCause is why a pod leaves.
+type LeavingCause string
+
+// The causes for which pods leave.
+const (
+	LeavingForDrain    LeavingCause = "Drain"
+	LeavingForNodeLoss LeavingCause = "NodeLoss"
+	LeavingForAge      LeavingCause = "Age"
+)
 
 // RolloutStatus is what the controller has to remember about a rollout to decide whether it fails.
 type RolloutStatus struct {

@@ -29,8 +29,9 @@ import (
 // allows at that moment.
 type DisruptionApplyConfiguration struct {
 	// OnDrain is what happens to pods whose node is cordoned, or tainted by Cluster Autoscaler or Karpenter. Replace creates a
-	// replacement, and leaves the eviction to whatever drains the node: with a PodDisruptionBudget, the eviction waits until the
-	// replacement is available. Ignore does nothing. Pods that must not run beside their replacement are not replaced.
+	// replacement, and leaves the eviction to whatever drains the node. It needs a PodDisruptionBudget: with one, the eviction
+	// waits until the replacement is available, without one it comes at once. Ignore does nothing. Pods that must not run beside
+	// their replacement, with Recreate or TerminationComplete, are not replaced.
 	OnDrain *podmanagerv1.DrainPolicy `json:"onDrain,omitempty"`
 	// NodeLoss is what happens to pods on a node that no longer reports to the control plane.
 	NodeLoss *NodeLossApplyConfiguration `json:"nodeLoss,omitempty"`

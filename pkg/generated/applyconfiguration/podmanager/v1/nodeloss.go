@@ -29,7 +29,8 @@ type NodeLossApplyConfiguration struct {
 	// to blame than the nodes.
 	ReplaceAfterSeconds *int32 `json:"replaceAfterSeconds,omitempty"`
 	// ForceDeleteAfterSeconds is how long a pod on a lost node may be terminating before it is deleted without waiting for its
-	// kubelet. If the node is still alive, the pod may then run beside its replacement. By default that never happens.
+	// kubelet. If the node is still alive, two pods may then run, the old one beside its replacement. By default that never
+	// happens.
 	ForceDeleteAfterSeconds *int32 `json:"forceDeleteAfterSeconds,omitempty"`
 }
 

@@ -47,6 +47,10 @@ type PodManagerStatusApplyConfiguration struct {
 	LeavingReplicas *int32 `json:"leavingReplicas,omitempty"`
 	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
 	// cannot choose between spec.image and the images of spec.template.
+	// LeavingPods are the pods that leavingReplicas counts, sorted; the first 100 of them.
+	LeavingPods []LeavingPodApplyConfiguration `json:"leavingPods,omitempty"`
+	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
+	// cannot show spec.image or the template's images, whichever is set.
 	Image *string `json:"image,omitempty"`
 	// Selector selects the pods, as text, for kubectl scale and the HorizontalPodAutoscaler.
 	Selector *string `json:"selector,omitempty"`
@@ -134,6 +138,19 @@ func (b *PodManagerStatusApplyConfiguration) WithTerminatingReplicas(value int32
 // If called multiple times, the LeavingReplicas field is set to the value of the last call.
 func (b *PodManagerStatusApplyConfiguration) WithLeavingReplicas(value int32) *PodManagerStatusApplyConfiguration {
 	b.LeavingReplicas = &value
+	return b
+}
+
+// WithLeavingPods adds the given value to the LeavingPods field in the declarative configuration
+// and returns the receiver, so that objects can be build by chaining "With" function invocations.
+// If called multiple times, values provided by each call will be appended to the LeavingPods field.
+func (b *PodManagerStatusApplyConfiguration) WithLeavingPods(values ...*LeavingPodApplyConfiguration) *PodManagerStatusApplyConfiguration {
+	for i := range values {
+		if values[i] == nil {
+			panic("nil value passed to WithLeavingPods")
+		}
+		b.LeavingPods = append(b.LeavingPods, *values[i])
+	}
 	return b
 }
 

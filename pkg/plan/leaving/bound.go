@@ -1,0 +1,29 @@
+package leaving
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+)
+
+// bound lets no more pods leave than are desired: the oldest. Otherwise pods that tolerate the taint of a drained or lost node, or name the node, would get
+// replacements without end, because the replacements run there, too.
+func (f *Found) bound(manager *v1.PodManager) {
+	desired := manager.DesiredReplicas()
+	if len(f.Leave) <= desired {
+		return
+	}
+	byAge := slices.SortedFunc(slices.Values(f.Leave), func(a, b Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), podstate.ByIndex(a.Name, b.Name))
+	})
+	stay := map[*corev1.Pod]bool{}
+	for _, pod := range byAge[desired:] {
+		stay[pod.Pod] = true
+		f.Stay = append(f.Stay, pod.Pod)
+	}
+	f.Leave = slices.DeleteFunc(f.Leave, func(pod Pod) bool { return stay[pod.Pod] })
+}

@@ -1,0 +1,117 @@
+package why_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	. "github.com/mycompany/podmanager/pkg/plugin/why"
+)
+
+// drained returns web, whose pods on node-0 leave.
+func drained(m *v1.PodManager, pods ...*corev1.Pod) snapshot.Snapshot {
+	m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain}
+	o := Observe(m, pods...)
+	o.NodeOf = func(name string) leaving.Node {
+		if name == "node-0" {
+			return leaving.Node{Draining: "is cordoned"}
+		}
+		return leaving.Node{}
+	}
+	return seen(o)
+}
+
+func unschedulable(p *corev1.Pod) {
+	Phase(corev1.PodPending)(p)
+	p.Spec.NodeName = ""
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient cpu.",
+	})
+}
+
+// Each reason of a pod that leaves has its cause, its evidence and its next command.
+func TestFindLeaving(t *testing.T) {
+	young := func(p *corev1.Pod) { p.CreationTimestamp.Time = Now.Add(-time.Minute) }
+	aged := func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)} }
+	late := func(p *corev1.Pod) { NotReady(p); p.CreationTimestamp.Time = Now.Add(-time.Hour + 10*time.Minute) }
+	forbidden := func(o *plan.Observed) { o.NodesForbidden = true }
+	onDrain := func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain} }
+	isLeaving := "pod web-0 is leaving: node node-0 is cordoned"
+	tests := map[string]struct {
+		snapshot        snapshot.Snapshot
+		cause, evidence string
+		next            string
+	}{
+		"its replacement serves": {drained(Manager(1), Pod(0), Pod(1)), "Nothing blocks it: the replacements are available, and the drain may evict the pods that leave: ", isLeaving, ""},
+		"no replacement yet":     {drained(Manager(1), Pod(0)), "A drain waits for replacements: 0 of 1 pod exist", isLeaving, "kubectl pm get web -w -n ns"},
+		"no room": {drained(Manager(1), Pod(0), Pod(1, unschedulable)), "A drain waits for a replacement that no node takes: ", "3 Insufficient cpu",
+			"kubectl describe pod web-1 -n ns|kubectl get nodes"},
+		"not ready": {drained(Manager(1), Pod(0), Pod(1, NotReady)), "A drain waits for a replacement that is not ready: ", isLeaving, "kubectl describe pod web-1 -n ns"},
+		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, Limits("1", "0")), Pod(0), Pod(1, late))),
+			"The replacement of an old pod does not become available: ", "pod web-0 is leaving: older than maxPodAgeSeconds of 1h0m0s", "kubectl describe pod web-1 -n ns"},
+		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
+			"Not all pods are ready: ", "pod web-0 is leaving: older than", "kubectl describe pod web-1 -n ns"},
+		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
+			"Misconfigured: NodesForbidden: disruption.onDrain", "kubectl apply -f artifacts/rbac.yaml"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Find(test.snapshot)
+			if !strings.HasPrefix(got.Cause, test.cause) || !strings.Contains(strings.Join(got.Evidence, "|"), test.evidence) || strings.Join(got.Next, "|") != test.next {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// A drain that waits because of a PodDisruptionBudget is told, and the way out, whether or not the controller replaces drained pods.
+func TestAddDrain(t *testing.T) {
+	floor := func(least, allowed int32) policyv1.PodDisruptionBudget {
+		budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "floor"}}
+		budget.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}
+		budget.Spec.MinAvailable = ptr.To(intstr.FromInt32(least))
+		budget.Status = policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed, DesiredHealthy: least, CurrentHealthy: least + allowed}
+		return budget
+	}
+	ignored := seen(Observe(Manager(1), Pod(0)))
+	cordoned := map[string]string{"node-0": "is cordoned"}
+	waits := "node node-0 is cordoned, and a drain waits: PodDisruptionBudget floor needs 1 healthy pods and has 1, so that pod web-0 is not evicted"
+	replace := `kubectl patch pm web --type merge -p '{"spec":{"disruption":{"onDrain":"Replace"}}}' -n ns`
+	tests := map[string]struct {
+		snapshot       snapshot.Snapshot
+		budgets        []policyv1.PodDisruptionBudget
+		draining       map[string]string
+		evidence, next string
+	}{
+		"ignored, and it blocks":          {ignored, []policyv1.PodDisruptionBudget{floor(1, 0)}, cordoned, waits, replace},
+		"ignored, nodes are not known":    {ignored, []policyv1.PodDisruptionBudget{floor(1, 0)}, nil, "", ""},
+		"ignored, no drain":               {ignored, []policyv1.PodDisruptionBudget{floor(1, 0)}, map[string]string{"node-0": ""}, "", ""},
+		"ignored, no budget":              {ignored, nil, cordoned, "", ""},
+		"ignored, it lets one go":         {ignored, []policyv1.PodDisruptionBudget{floor(0, 1)}, cordoned, "", ""},
+		"two budgets":                     {ignored, []policyv1.PodDisruptionBudget{floor(0, 1), floor(0, 1)}, cordoned, "PodDisruptionBudgets floor and floor both cover pod web-0", "kubectl get poddisruptionbudgets -n ns"},
+		"replaced, not yet":               {drained(Manager(1), Pod(0)), []policyv1.PodDisruptionBudget{floor(1, 0)}, nil, "node node-0 is drained, and a drain waits: PodDisruptionBudget floor needs 1", ""},
+		"replaced, and still too few":     {drained(Manager(1), Pod(0), Pod(1)), []policyv1.PodDisruptionBudget{floor(2, 0)}, nil, "PodDisruptionBudget floor needs 2", "kubectl edit poddisruptionbudget floor -n ns"},
+		"replaced, and it may be evicted": {drained(Manager(1), Pod(0), Pod(1)), []policyv1.PodDisruptionBudget{floor(1, 1)}, nil, "", ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got Answer
+			got.AddDrain(test.snapshot, test.budgets, test.draining)
+			evidence := strings.Join(got.Evidence, "|")
+			if !strings.Contains(evidence, test.evidence) || (evidence == "") != (test.evidence == "") || strings.Join(got.Next, "|") != test.next {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
