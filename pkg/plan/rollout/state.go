@@ -76,9 +76,28 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.C
 	return r
 }
 
-// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have.
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds the new
+// revision, it has proved itself.
 func (r *State) IsAtRest() bool {
-	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0
+	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
+	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
+		!isBaking
+}
+
+// WhySuperseded returns why a leaving pod, which no longer counts, has a revision that no pod is to have any more. It returns empty if the rollout is not
+// complete or the pod may keep its revision.
+func (r *State) WhySuperseded(pod *corev1.Pod) Why {
+	if r.Frozen != "" || r.Outdated() > 0 || r.missing() > 0 {
+		return ""
+	}
+	switch side := r.sideOf(pod); {
+	case r.RolledBack && (side == newSide || side == neither):
+		return WhyRolledBack
+	case side == neither, side == oldSide && r.desiredOld == 0:
+		return WhyOutdated
+	default:
+		return ""
+	}
 }
 
 // side is the side of a rollout that an active pod belongs to.

@@ -120,8 +120,7 @@ const stalledRecheck = time.Second
 func (in inputs) nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	_, untilBlocked := in.unplacedSurge()
-	_, untilLate := lateReplacement(r, in)
-	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilLate), requeue.RequeueStatus))
+	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilReplacementProblem(r, in)), requeue.RequeueStatus))
 	again = again.Sooner(requeue.After(r.Now, health.UntilNodeIsNamed(in.active, r.Now), requeue.RequeueStatus))
 	if r.Plan.ActsOnPods && (in.rollout.RolledBack || in.rollout.IsHalted() || in.rollout.Obstacle != "" || in.progress.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))

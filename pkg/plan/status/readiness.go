@@ -32,11 +32,10 @@ func readiness(r Report, counts v1.PodManagerStatus, in inputs) verdict {
 	if verdict, found := rolloutReadiness(r, counts, in); found {
 		return verdict
 	}
-	late, _ := lateReplacement(r, in)
+	if reason, why := replacementProblem(r, in); reason != "" {
+		return no(reason, "%d of %s available; %s; %s", counts.AvailableReplicas, pods(int(desired)), health.Diagnose(in.active, in.rollout.Now), why)
+	}
 	switch {
-	case late != nil:
-		return no(v1.ReasonReplacementLate, "%d of %s available; no further pod is replaced for its age, because the last replacement is not available; %s",
-			counts.AvailableReplicas, pods(int(desired)), health.Diagnose(in.active, in.rollout.Now))
 	case counts.Replicas < desired && r.Plan.Waiting != nil:
 		return no(v1.ReasonBackOff, "%s; %s", exist, r.Plan.Waiting)
 	case counts.Replicas < desired:

@@ -30,6 +30,11 @@ func (in inputs) unplacedSurge() (pod *corev1.Pod, wait time.Duration) {
 	if !in.waitsForSurge() || len(in.active) == in.rollout.Manager.DesiredReplicas() {
 		return nil, 0
 	}
+	return in.unplaced()
+}
+
+// unplaced returns the pod with the lowest index that has had no node for surgePatience, or nil if there is none. wait is the time until there is one.
+func (in inputs) unplaced() (pod *corev1.Pod, wait time.Duration) {
 	for _, pod := range slices.SortedFunc(slices.Values(in.active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
 		scheduled := podstate.Condition(pod, corev1.PodScheduled)
 		if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {

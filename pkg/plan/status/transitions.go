@@ -50,6 +50,8 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 			add(corev1.EventTypeWarning, v1.EventSurgeBlocked, "%s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonReplacementLate:
 			add(corev1.EventTypeWarning, v1.EventReplacementLate, "%s", messageOf(status, v1.ConditionReady))
+		case v1.ReasonReplacementBlocked:
+			add(corev1.EventTypeWarning, v1.EventReplacementBlocked, "%s", messageOf(status, v1.ConditionReady))
 		case v1.ReasonNotInPlace:
 			add(corev1.EventTypeWarning, v1.EventNotInPlace, "%s", messageOf(status, v1.ConditionReady))
 		}
