@@ -15,7 +15,7 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 	found := leaving.Find(o.Manager, o.NodeOf, active, o.Now)
 	p.Alone = found.Alone
 	assess := func() *rollout.State {
-		r := rollout.Assess(o.Manager, p.Revisions, o.Capabilities, found.Stay, finished, o.Now)
+		r := rollout.Assess(o.Manager, p.Revisions, o.Capabilities, found.Stay, finished, o.Now, leaving.PodsOf(found.Leave)...)
 		if len(found.Waiting) > 0 {
 			r.LeaveFirst = map[*corev1.Pod]bool{}
 		}

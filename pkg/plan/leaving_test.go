@@ -52,6 +52,13 @@ func lost(ago time.Duration, names ...string) func(*Observed) {
 	return onNodes(nodes)
 }
 
+// superseding returns a rollout of a third revision, in which a second one runs that is not the current one.
+func superseding(m *v1.PodManager, pods ...*corev1.Pod) Observed {
+	o := RollingOut(m, pods...)
+	o.Revisions = append(o.Revisions[:1:1], Stored(Manager(0, Image("v0")), 2), Stored(m, 3))
+	return o
+}
+
 // aged makes a pod that old.
 func aged(age time.Duration) func(*corev1.Pod) { return CreatedAgo(age) }
 
@@ -99,6 +106,7 @@ func TestLeaving(t *testing.T) {
 		"superseded, lost":         {observed: With(RollingOut(Next(1, surge, replaceLost), Pod(0), Pod(1, V2)), lost(time.Hour, "node-0")), deletes: []string{"web-0"}, leaves: []string{"web-0"}},
 		"not covered yet":          {observed: With(RollingOut(Next(1, surge, replaceDrained), Pod(0), Pod(1, V2, NotReady)), cordoned("node-0")), leaves: []string{"web-0"}},
 		"superseded, paused":       {observed: With(RollingOut(Next(1, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0")), leaves: []string{"web-0"}},
+		"its own revision, paused": {observed: With(superseding(Next(1, surge, replaceDrained, Paused), Pod(0, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "v0", leaves: []string{"web-0"}},
 		"kept by the partition":    {observed: With(RollingOut(Next(2, surge, replaceDrained, Partition("1")), Pod(0), Pod(1, V2), Pod(2)), cordoned("node-0")), leaves: []string{"web-0"}},
 		"rolled back":              {observed: With(RollingOut(Next(1, surge, replaceDrained, OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0), Pod(1, V2)), cordoned("node-1")), deletes: []string{"web-1"}, leaves: []string{"web-1"}},
 		"halted":                   {observed: With(RollingOut(Next(3, surge, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing, NotReady)), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},

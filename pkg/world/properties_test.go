@@ -114,6 +114,10 @@ var promises = []promise{
 	{name: "ready-stalled", reported: (*synced).checkReadyStalled},
 	{name: "stalled-busy", reported: (*synced).checkStalledBusy},
 	{name: "progressing", reported: (*synced).checkProgressing},
+	{name: "leaving", decided: (*synced).checkLeaving, reported: (*synced).checkLeavingInTime},
+	{name: "leaving-first", decided: (*synced).checkLeavingFirst},
+	{name: "leaving-pace", decided: (*synced).checkLeavingPace},
+	{name: "age", decided: (*synced).checkAge},
 }
 
 var skipped = strings.Split(os.Getenv("PLAN_SKIP"), ",")
@@ -125,6 +129,7 @@ func sync(w *World) (busy bool, err error) {
 	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status}
 	s.plan = plan.Make(s.observed)
 	w.updateHash = s.plan.Revisions.Update.Hash
+	w.noteLeaving(s.plan)
 	s.hadCurrent = w.currentHash() != ""
 	if w.Tell != nil { // describing the pods is slow
 		w.logf("pods%s => %s", w.DescribePods(), strings.Join(Digest(s.plan), ", "))

@@ -40,6 +40,15 @@ type Pod struct {
 	Why string
 }
 
+// PodsOf returns the pods that leave.
+func PodsOf(leave []Pod) []*corev1.Pod {
+	pods := make([]*corev1.Pod, len(leave))
+	for i := range leave {
+		pods[i] = leave[i].Pod
+	}
+	return pods
+}
+
 // Found is the result of Find.
 type Found struct {
 	// Stay are the active pods that count, Leave the active pods that do not count any more.

@@ -51,12 +51,15 @@ type State struct {
 	compared map[[2]*history.Revision]comparison
 }
 
-// Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout.
-func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time) *State {
+// Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout. Pods that are leaving do not count, but their
+// replacements may be created from their revision.
+func Assess(
+	manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time, leaving ...*corev1.Pod,
+) *State {
 	r := &State{Manager: manager, Revisions: revisions, Capabilities: means, Now: now}
 	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
-	r.Old = r.findOld(active)
+	r.Old = r.findOld(slices.Concat(active, leaving))
 	for _, pod := range active {
 		switch r.sideOf(pod) {
 		case newSide:

@@ -86,7 +86,7 @@ func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	}
 	state := r.Plan.Assessed
 	if r.Changed || state == nil {
-		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Capabilities, active, finished, r.Now)
+		state = rollout.Assess(r.Manager, r.Plan.Revisions, r.Plan.Capabilities, active, finished, r.Now, leaving.PodsOf(r.Plan.Leaving)...)
 	}
 	return statusOfRollout(r, status, state, active, finished, again)
 }
@@ -131,7 +131,7 @@ func statusOfRollout(
 		}
 		manager := *r.Manager
 		manager.Status.FailedRevision = status.FailedRevision
-		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Capabilities, active, finished, r.Now), nil
+		in.rollout, in.progress.Record = rollout.Assess(&manager, state.Revisions, r.Plan.Capabilities, active, finished, r.Now, leaving.PodsOf(r.Plan.Leaving)...), nil
 	}
 	if current := state.Revisions.Current; current != nil {
 		status.CurrentRevision = current.Name
