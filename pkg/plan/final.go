@@ -25,13 +25,16 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 // makeFinal plans for a PodManager that is being deleted. Without our finalizer, the garbage collector does all the work. The observed PodManager
 // has to be read live: a cached one may not show yet that the user wants to orphan the pods.
 func makeFinal(o Observed) Plan {
-	if !hasFinalizer(o.Manager, v1.Finalizer) {
-		return Plan{}
-	}
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
 	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may already have done both.
 	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
+	if !isOrphaned {
+		plan.force(o, terminating) // a foreground deletion waits for these pods, too
+	}
+	if !hasFinalizer(o.Manager, v1.Finalizer) {
+		return plan
+	}
 	if isOrphaned {
 		opens = slices.Concat(active, o.Orphans)
 	}
@@ -40,7 +43,6 @@ func makeFinal(o Observed) Plan {
 			plan.Update = append(plan.Update, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}
-	plan.force(o, terminating)
 	switch {
 	case len(plan.Update) > 0: // gates come first: no other client opens them once the PodManager is gone
 	case isOrphaned, !o.Manager.PacesScaleDown():

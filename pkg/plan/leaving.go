@@ -1,59 +1,54 @@
 package plan
 
 import (
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// assess assesses the rollout of the active pods that count. It plans to delete pods that are terminating for too long on a lost node, and a pod that
-// is too old once its replacement is available.
+// assess assesses the rollout of the active pods that count. It plans to delete pods that are terminating for too long on a lost node, a pod that is too
+// old once its replacement is available, and leaving pods of a revision that the rollout has replaced.
 func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *rollout.State {
-	found := leaving.Find(o.Manager, o.NodeOf, active, o.Now)
-	p.Leaving, p.Alone = found.Leave, found.Alone
-	p.Again = p.Again.Sooner(requeue.After(o.Now, found.Again, requeue.RequeueLeaving))
 	p.force(o, terminating)
-	assess := func(stay []*corev1.Pod) *rollout.State {
-		p.Assessed = rollout.Assess(o.Manager, p.Revisions, o.Capabilities, stay, finished, o.Now)
-		for _, pod := range found.Waiting {
-			if p.Assessed.LeaveFirst == nil {
-				p.Assessed.LeaveFirst = map[*corev1.Pod]bool{}
-			}
-			p.Assessed.LeaveFirst[pod.Pod] = true
+	found := leaving.Find(o.Manager, o.NodeOf, active, o.Now)
+	p.Alone = found.Alone
+	assess := func() *rollout.State {
+		r := rollout.Assess(o.Manager, p.Revisions, o.Capabilities, found.Stay, finished, o.Now, leaving.PodsOf(found.Leave)...)
+		if len(found.Waiting) > 0 {
+			r.LeaveFirst = map[*corev1.Pod]bool{}
 		}
-		return p.Assessed
-	}
-	r := assess(found.Stay)
-	oldest, wait := leaving.Oldest(o.Manager, found.Stay, o.Now)
-	if oldest == nil || !r.IsAtRest() {
-		p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.RequeueLeaving))
+		for _, pod := range found.Waiting {
+			r.LeaveFirst[pod.Pod] = true
+		}
 		return r
 	}
-	stay := slices.DeleteFunc(slices.Clone(found.Stay), func(pod *corev1.Pod) bool { return pod == oldest.Pod })
-	available := 0
-	for _, pod := range stay {
-		if health.IsAvailable(pod, o.Manager.MinReady(), o.Now) {
-			available++
+	r := assess()
+	if r.IsAtRest() {
+		count := len(found.Stay)
+		if oldest := found.Renew(o.Manager, len(terminating), o.Now); oldest != nil {
+			p.Delete = append(p.Delete, rollout.Deletion{Pod: oldest.Pod, Why: rollout.WhyTooOld})
+		}
+		if len(found.Stay) < count {
+			r = assess()
 		}
 	}
-	surgesFirst := o.Manager.MaxSurge() > 0 && o.Manager.Spec.PodReplacementPolicy != v1.TerminationComplete
-	switch desired := o.Manager.DesiredReplicas(); {
-	case surgesFirst && available < desired: // the replacement comes first
-		p.Leaving = append(p.Leaving, *oldest)
-		return assess(stay)
-	case surgesFirst:
-		p.Delete = append(p.Delete, rollout.Deletion{Pod: oldest.Pod, Why: rollout.WhyTooOld})
-		return assess(stay)
-	case len(found.Stay) == desired && available == len(stay) && available >= desired-o.Manager.MaxUnavailable() && len(terminating) == 0:
-		p.Delete = append(p.Delete, rollout.Deletion{Pod: oldest.Pod, Why: rollout.WhyTooOld}) // the next plan replaces it
+	p.Leaving, p.uncovered = found.Leave, found.Uncovered(o.Manager, o.Now)
+	if p.uncovered == 0 {
+		p.deleteSuperseded(r)
 	}
+	p.Again = p.Again.Sooner(requeue.After(o.Now, found.Again, requeue.RequeueLeaving))
 	return r
+}
+
+// deleteSuperseded plans to delete leaving pods that a rollout or a rollback has replaced: they run what nothing is to run any more.
+func (p *Plan) deleteSuperseded(r *rollout.State) {
+	for _, pod := range p.Leaving {
+		if why := r.WhySuperseded(pod.Pod); why != "" {
+			p.Delete = append(p.Delete, rollout.Deletion{Pod: pod.Pod, Why: why})
+		}
+	}
 }
 
 // force plans to delete pods that have been terminating for too long on a lost node.

@@ -8,7 +8,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	. "github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/status"
@@ -20,9 +19,7 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	nodes := onNodes(map[string]leaving.Node{"node-10": {Draining: "is cordoned"}, "node-2": {LostSince: Now.Add(-time.Hour)}})
 	young := aged(time.Minute)
 	o := With(Observe(Manager(3, Limits("1", "0"), everything), Pod(10, young), Pod(2, young), Pod(3), Pod(4, young), Pod(5, young)), nodes)
-	report := ReportOf(o)
-	report.Plan = Make(o).ForStatus()
-	told, _ := status.Compute(report)
+	told, _ := status.Compute(Planned(o))
 	want := []v1.LeavingPod{
 		{Name: "web-2", Cause: v1.LeavingForNodeLoss, Message: "node node-2 is lost since 2026-01-02T02:04:05Z"},
 		{Name: "web-3", Cause: v1.LeavingForAge, Message: "older than maxPodAgeSeconds of 1h0m0s"},

@@ -52,6 +52,13 @@ func lost(ago time.Duration, names ...string) func(*Observed) {
 	return onNodes(nodes)
 }
 
+// superseding returns a rollout of a third revision, in which a second one runs that is not the current one.
+func superseding(m *v1.PodManager, pods ...*corev1.Pod) Observed {
+	o := RollingOut(m, pods...)
+	o.Revisions = append(o.Revisions[:1:1], Stored(Manager(0, Image("v0")), 2), Stored(m, 3))
+	return o
+}
+
 // aged makes a pod that old.
 func aged(age time.Duration) func(*corev1.Pod) { return CreatedAgo(age) }
 
@@ -94,6 +101,18 @@ func TestLeaving(t *testing.T) {
 		"lost, terminating longer": {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(10*time.Minute)), Pod(1)), lost(time.Hour, "node-0")), deletes: []string{"web-0"}},
 		"lost for less, longer":    {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(10*time.Minute)), Pod(1)), lost(9*time.Minute, "node-0"))},
 		"terminating elsewhere":    {observed: With(Observe(Manager(1, replaceLost), Pod(0, terminatingFor(time.Hour)), Pod(1)), lost(time.Hour, "node-9"))},
+		"replicas zero":            {observed: With(Observe(Manager(0, surge, replaceDrained), Pod(0)), cordoned("node-0")), deletes: []string{"web-0"}},
+		"superseded":               {observed: With(RollingOut(Next(1, surge, replaceDrained), Pod(0), Pod(1, V2)), cordoned("node-0")), deletes: []string{"web-0"}, leaves: []string{"web-0"}},
+		"superseded, lost":         {observed: With(RollingOut(Next(1, surge, replaceLost), Pod(0), Pod(1, V2)), lost(time.Hour, "node-0")), deletes: []string{"web-0"}, leaves: []string{"web-0"}},
+		"not covered yet":          {observed: With(RollingOut(Next(1, surge, replaceDrained), Pod(0), Pod(1, V2, NotReady)), cordoned("node-0")), leaves: []string{"web-0"}},
+		"superseded, paused":       {observed: With(RollingOut(Next(1, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0")), leaves: []string{"web-0"}},
+		"its own revision, paused": {observed: With(superseding(Next(1, surge, replaceDrained, Paused), Pod(0, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "v0", leaves: []string{"web-0"}},
+		"kept by the partition":    {observed: With(RollingOut(Next(2, surge, replaceDrained, Partition("1")), Pod(0), Pod(1, V2), Pod(2)), cordoned("node-0")), leaves: []string{"web-0"}},
+		"rolled back":              {observed: With(RollingOut(Next(1, surge, replaceDrained, OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0), Pod(1, V2)), cordoned("node-1")), deletes: []string{"web-1"}, leaves: []string{"web-1"}},
+		"halted":                   {observed: With(RollingOut(Next(3, surge, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing, NotReady)), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"next to be updated":       {observed: With(RollingOut(Next(3, noSurge, replaceDrained), Pods3()...), cordoned("node-2")), create: 1, revision: "v2", leaves: []string{"web-2"}},
+		"two of the old revision":  {observed: With(RollingOut(Next(3, noSurge, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3, V2)), cordoned("node-1", "node-2")), create: 1, revision: "v2", leaves: []string{"web-1", "web-2"}},
+		"old, while it bakes":      {observed: RollingOut(Next(1, surge, replaceOld), Pod(1, V2, old))},
 		"old":                      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older)), create: 1, leaves: []string{"web-1"}},
 		"old, being replaced":      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young, NotReady)), leaves: []string{"web-1"}},
 		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}},
@@ -131,6 +150,40 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// The event about a replacement names the pod that leaves, and no other pod is said to be a replacement.
+func TestBefore(t *testing.T) {
+	scaledUp := Make(With(Observe(Manager(4, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3)), cordoned("node-0", "node-1")))
+	if len(scaledUp.Create) != 1 || scaledUp.Create[0].Before == nil || scaledUp.Create[0].Before.Name != "web-0" {
+		t.Errorf("creates %+v", scaledUp.Create)
+	}
+	surge := Make(With(RollingOut(Next(2, Limits("1", "0"), replaceDrained), Pod(0), Pod(1), Pod(2)), cordoned("node-0")))
+	if len(surge.Create) != 1 || surge.Create[0].Before != nil {
+		t.Errorf("a surge pod of a rollout replaces %v", surge.Create[0].Before)
+	}
+}
+
+// The deletion of a pod that is too old rests on what is known about the others.
+func TestRenewalTakesDown(t *testing.T) {
+	if decided := Make(Observe(Manager(1, replaceOld), Pod(0, aged(2*time.Hour)), Pod(1, aged(time.Minute)))); !decided.TakesDown() {
+		t.Errorf("deletes %v, and need not read live", decided.Delete)
+	}
+}
+
+// A deletion is not held up by a pod on a lost node, with a finalizer of ours or without.
+func TestForceWhileDeleting(t *testing.T) {
+	for _, change := range []func(*v1.PodManager){func(*v1.PodManager) {}, MaxTerminating("1"), func(m *v1.PodManager) { m.Finalizers = []string{metav1.FinalizerOrphanDependents} }} {
+		m := Manager(1, replaceLost, Deleting, change)
+		if m.PacesScaleDown() {
+			m.Finalizers = []string{v1.Finalizer}
+		}
+		decided := Make(With(Observe(m, Pod(0, terminatingFor(time.Hour))), lost(time.Hour, "node-0")))
+		isOrphaned := slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents)
+		if forces := len(decided.Delete) == 1 && decided.Delete[0].Force; forces == isOrphaned {
+			t.Errorf("finalizers %v: deletes %v", m.Finalizers, decided.Delete)
+		}
+	}
+}
+
 // What a status says about pods that leave: they do not count, and Ready names them. A late replacement for an old pod is reported once.
 func TestLeavingInStatus(t *testing.T) {
 	tell := func(o Observed) (v1.PodManagerStatus, string) {
@@ -152,6 +205,21 @@ func TestLeavingInStatus(t *testing.T) {
 	}
 	if steps := status.Transitions(late.Manager, &v1.PodManagerStatus{}, &told); !slices.ContainsFunc(steps, func(s status.Transition) bool { return s.Reason == v1.EventReplacementLate }) {
 		t.Errorf("events %v", steps)
+	}
+	noRoom := func(p *corev1.Pod) {
+		OnNode("")(p)
+		p.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/5 nodes are available",
+			LastTransitionTime: metav1.NewTime(Now.Add(-2 * time.Minute)),
+		}}
+	}
+	blocked := With(Observe(Manager(1, replaceDrained), Pod(0), Pod(1, noRoom)), cordoned("node-0"))
+	told, message = tell(blocked)
+	if ReasonIn(&told, v1.ConditionReady) != v1.ReasonReplacementBlocked || !strings.Contains(message, "0/5 nodes") || !strings.Contains(message, "make room") {
+		t.Errorf("no room: %s: %s", ReasonIn(&told, v1.ConditionReady), message)
+	}
+	if steps := status.Transitions(blocked.Manager, &v1.PodManagerStatus{}, &told); !slices.ContainsFunc(steps, func(s status.Transition) bool { return s.Reason == v1.EventReplacementBlocked }) {
+		t.Errorf("no room: events %v", steps)
 	}
 	forbidden := With(Observe(Manager(1, replaceDrained), Pod(0)), func(o *Observed) { o.NodesForbidden = true })
 	if told, _ = tell(forbidden); ReasonIn(&told, v1.ConditionMisconfigured) != v1.ReasonNodesForbidden {

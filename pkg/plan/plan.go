@@ -93,6 +93,8 @@ type Plan struct {
 	// run at the same time.
 	Leaving []leaving.Pod
 	Alone   bool
+	// uncovered is how many of the leaving pods have no replacement that is available.
+	uncovered int
 	// NodesForbidden is copied from Observed.
 	NodesForbidden bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -102,9 +104,8 @@ type Plan struct {
 	// Again is when to sync again if no event arrives.
 	Again requeue.Requeue
 
-	// Assessed is the rollout that the plan is based on, and Rollout what follows from it for the status: which revision has failed, and which one is
-	// good. Both are nil if the PodManager is being deleted. Capabilities is copied from Observed.
-	Assessed     *rollout.State
+	// Rollout is the rollout that the plan is based on, and what follows from it for the status: which revision has failed, and which one is
+	// good. It is nil if the PodManager is being deleted. Capabilities is copied from Observed.
 	Rollout      *rollout.Conclusion
 	Capabilities inplace.Capabilities
 }
@@ -142,7 +143,9 @@ func (p Plan) TouchesWhatExists() bool {
 // TakesDown reports whether the plan takes down ready pods because other pods are available. What it knows about those has to be current.
 func (p Plan) TakesDown() bool {
 	return slices.ContainsFunc(p.Update, func(u inplace.Update) bool { return podstate.IsReady(u.Pod) && u.Step != inplace.StepOpen }) ||
-		slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why.IsRollout() })
+		slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool {
+			return podstate.IsReady(d.Pod) && (d.Why.IsRollout() || d.Why == rollout.WhyTooOld)
+		})
 }
 
 // ActsOnPods reports whether the plan creates, updates or deletes active pods. Deleting finished pods or leftovers of another PodManager does not
@@ -188,7 +191,8 @@ func Make(o Observed) Plan {
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
-	plan.Delete, plan.Update = append(plan.Delete, moves.Delete...), moves.Update
+	plan.Update = slices.DeleteFunc(moves.Update, func(u inplace.Update) bool { return plan.deletes(u.Pod) })
+	plan.Delete = append(plan.Delete, moves.Delete...)
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
@@ -206,6 +210,11 @@ func Make(o Observed) Plan {
 	plan.bound(o.Now)
 	plan.holdBack(o)
 	return plan
+}
+
+// deletes reports whether the plan deletes a pod.
+func (p *Plan) deletes(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool { return d.Pod == pod })
 }
 
 // annotate plans to annotate pods that were created before the controller did so. It takes as many at a time as a rollout changes.
@@ -268,7 +277,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
-		} else if number := len(p.Create); number < len(p.Leaving) {
+		} else if number := len(p.Create); number < p.uncovered {
 			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // those that have just begun to leave are the last
 		}
 		p.Create = append(p.Create, creation)

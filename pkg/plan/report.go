@@ -27,7 +27,7 @@ func (p Plan) Report(manager *v1.PodManager, pods []*corev1.Pod, changed bool, n
 		},
 	}
 	if manager.DeletionTimestamp == nil && (changed || p.Rollout == nil || len(p.Adopt)+len(p.Store) > 0) {
-		report.Rollout = rollout.Assess(manager, p.Revisions, p.Capabilities, stay, finished, now).Conclude()
+		report.Rollout = rollout.Assess(manager, p.Revisions, p.Capabilities, stay, finished, now, leaving.PodsOf(leaves)...).Conclude()
 	}
 	return report
 }

@@ -75,7 +75,7 @@ func (s *synced) checkNames() error {
 	}
 	deleted := map[*corev1.Pod]bool{}
 	for _, d := range s.plan.Delete {
-		if deleted[d.Pod] || d.Pod.DeletionTimestamp != nil {
+		if deleted[d.Pod] || d.Pod.DeletionTimestamp != nil && !d.Force {
 			return fmt.Errorf("%s is deleted twice", d.Pod.Name)
 		}
 		deleted[d.Pod] = true

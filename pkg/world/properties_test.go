@@ -117,6 +117,10 @@ var promises = []promise{
 	{name: "ready-stalled", reported: (*synced).checkReadyStalled},
 	{name: "stalled-busy", reported: (*synced).checkStalledBusy},
 	{name: "progressing", reported: (*synced).checkProgressing},
+	{name: "leaving", decided: (*synced).checkLeaving, reported: (*synced).checkLeavingInTime},
+	{name: "leaving-first", decided: (*synced).checkLeavingFirst},
+	{name: "leaving-pace", decided: (*synced).checkLeavingPace},
+	{name: "age", decided: (*synced).checkAge},
 }
 
 var skipped = strings.Split(os.Getenv("PLAN_SKIP"), ",")
@@ -129,6 +133,7 @@ func sync(w *World, v *verdicts) (busy bool, err error) {
 	s.plan = plan.Make(s.observed)
 	w.updateHash = s.plan.Revisions.Update.Hash
 	v.noticePolicy(w)
+	w.noteLeaving(s.plan)
 	s.hadCurrent = w.currentHash() != ""
 	if w.Tell != nil { // describing the pods is slow
 		w.logf("pods%s => %s", w.DescribePods(), strings.Join(Digest(s.plan), ", "))

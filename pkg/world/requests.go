@@ -84,6 +84,9 @@ func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 		}
 		w.churn++
 		w.deletePod(deletion.Pod)
+		if deletion.Force {
+			w.removePod(deletion.Pod)
+		}
 	}
 	if failure != nil {
 		return failure

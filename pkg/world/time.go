@@ -79,6 +79,7 @@ func (w *World) Happen() {
 	case w.chance(0.007):
 		w.BreakImage()
 	}
+	w.disrupt()
 	if w.chance(0.15 * w.mishapRate) {
 		w.edit(func(m *v1.PodManager) { w.user.Edit(m, w.Now) })
 	}
@@ -135,7 +136,7 @@ func (w *World) Settle() bool {
 			}
 		}
 	}
-	return moved
+	return w.evict() || moved
 }
 
 // Wait lets time pass until the controller's requeue, or a short time if busy. It returns false if there is nothing to wait for.

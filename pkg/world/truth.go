@@ -55,12 +55,12 @@ func (w *World) isOurs(p *corev1.Pod) bool {
 	return p.Labels[v1.LabelManager] == w.Manager.Name && metav1.IsControlledBy(p, w.Manager)
 }
 
-// activePods returns the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished.
+// activePods returns the pods of the PodManager, including orphans to adopt, that are neither terminating nor finished. Pods that are leaving do not count.
 func (w *World) activePods() []*corev1.Pod {
 	var found []*corev1.Pod
 	for _, p := range w.Pods {
 		isOrphan := metav1.GetControllerOf(p) == nil
-		if p.DeletionTimestamp == nil && !nodes.IsFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) {
+		if p.DeletionTimestamp == nil && !nodes.IsFinished(p) && p.Labels[v1.LabelManager] == w.Manager.Name && (isOrphan || w.isOurs(p)) && !w.isLeaving(p) {
 			found = append(found, p)
 		}
 	}
@@ -210,7 +210,7 @@ type progressStopwatch struct {
 func (w *World) countUpdated() (available int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
-		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name:
+		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name || w.isLeaving(p):
 		case w.isAvailable(p) && !w.isBehind(p) && !w.IsStartupDoubtful(p):
 			available++
 		default:
@@ -245,8 +245,11 @@ func (w *World) canMakeOld() bool {
 // newestOld returns the newest revision of the pods of the old side that has not failed, or empty if there is none.
 func (w *World) newestOld() string {
 	newest, number := "", int64(-1)
-	for _, p := range w.oldPods() {
+	for _, p := range append(w.oldPods(), w.leavingPods()...) { // a replacement may get the revision of the pod that leaves
 		hash := w.hashOf(p)
+		if hash == w.updateHash {
+			continue
+		}
 		at, found := int64(math.MaxInt64), w.isStored(hash) // a revision that is not stored yet is the newest
 		for _, r := range w.Revisions {
 			if r.Labels[v1.LabelRevision] == hash {

@@ -63,6 +63,8 @@ type World struct {
 	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision.
 	course  *Course
 	updated int
+	// disruption is what happens to nodes, and what the PodManager does about it. It is nil in a world whose nodes only lose their connection.
+	disruption *disruption
 }
 
 // New returns a random world for a seed.
@@ -181,12 +183,16 @@ func (w *World) Observe() plan.Observed {
 		}
 	}
 	o.PodNamed = func(name string) *corev1.Pod { return named[name] }
+	if w.disruption != nil && w.Manager.NeedsNodes() {
+		o.NodeOf = w.nodeOf
+	}
 	return o
 }
 
 // Sync does the same as a sync of the controller. It reports whether the plan was not empty or the status changed.
 func (w *World) Sync() (busy bool) {
 	decided := plan.Make(w.Observe())
+	w.noteLeaving(decided)
 	_, changed := w.Report(decided, w.Apply(decided))
 	return changed || !decided.Empty()
 }

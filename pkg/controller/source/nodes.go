@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +31,8 @@ type Nodes struct {
 	known     map[string]node
 	zones     map[string]zone
 	forbidden bool
+	// listing is set until all nodes are known. Until then, most of them may seem to be lost, or only a few.
+	listing   bool
 	listeners map[int]func(names []string)
 	listened  int
 }
@@ -45,8 +46,12 @@ type node struct {
 	lostSince time.Time
 }
 
-// zone counts nodes. The zone "" has all nodes of the cluster.
-type zone struct{ total, notReady int }
+// zone counts nodes. The zone "" has all nodes of the cluster. calmSince is since when no more than half of the nodes are not ready, or zero if it was never
+// otherwise.
+type zone struct {
+	total, notReady int
+	calmSince       time.Time
+}
 
 // NewNodes returns Nodes that reads from this API server.
 func NewNodes(kube kubernetes.Interface) *Nodes {
@@ -86,12 +91,16 @@ func (n *Nodes) Run(ctx context.Context) {
 		n.setForbidden(apierrors.IsForbidden(err))
 		watchFailed(ctx, r, err)
 	})
-	_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+	handled, _ := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
-		UpdateFunc: func(_, obj any) { n.set(obj.(*corev1.Node)) },
+		UpdateFunc: func(_, obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
 		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
 	})
+	n.setListing(true)
 	factory.StartWithContext(ctx)
+	if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
+		n.setListing(false)
+	}
 	<-ctx.Done()
 	factory.Shutdown()
 }
@@ -140,7 +149,7 @@ func (n *Nodes) set(object *corev1.Node) {
 func (n *Nodes) replace(name string, is *node) {
 	n.mu.Lock()
 	was, existed := n.known[name]
-	before := n.tooManyNotReady()
+	before := n.troubled()
 	if existed {
 		n.count(was, -1)
 		delete(n.known, name)
@@ -158,16 +167,33 @@ func (n *Nodes) replace(name string, is *node) {
 	if was.draining != is.draining || was.lostSince != is.lostSince {
 		changed = append(changed, name)
 	}
-	if before != n.tooManyNotReady() { // it matters to the pods of all nodes that are lost
-		for other, state := range n.known {
-			if !state.lostSince.IsZero() && other != name {
-				changed = append(changed, other)
-			}
-		}
+	if after := n.troubled(); !slices.Equal(before, after) { // it matters to the pods of all nodes that are lost
+		n.calm(before, after)
+		changed = append(changed, slices.DeleteFunc(n.lost(), func(other string) bool { return other == name })...)
 	}
 	n.mu.Unlock()
 	if len(changed) > 0 {
 		n.notify(changed)
+	}
+}
+
+// lost returns the names of all lost nodes.
+func (n *Nodes) lost() (names []string) {
+	for name, is := range n.known {
+		if !is.lostSince.IsZero() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// calm records the zones in which the trouble is over. Their lost nodes count as lost from now on: the others have just returned, and they may follow.
+func (n *Nodes) calm(before, after []string) {
+	for _, name := range before {
+		if z, exists := n.zones[name]; exists && !slices.Contains(after, name) {
+			z.calmSince = n.clock.Now()
+			n.zones[name] = z
+		}
 	}
 }
 
@@ -189,21 +215,22 @@ func (n *Nodes) count(is node, add int) {
 	}
 }
 
-// hasTooManyNotReady reports whether more than half of the nodes are not ready, so that the control plane is more likely to blame than the nodes.
-func (z zone) hasTooManyNotReady(atLeast int) bool {
-	return z.total >= atLeast && 2*z.notReady > z.total
+// isTroubled reports whether more than half of the nodes are not ready, in the cluster or in a zone with more than two nodes, so that the control plane is
+// more likely to blame than the nodes.
+func (n *Nodes) isTroubled(name string) bool {
+	z := n.zones[name]
+	return 2*z.notReady > z.total && (name == "" || z.total > 2)
 }
 
-// tooManyNotReady describes where more than half of the nodes are not ready: in the cluster, or in zones with more than two nodes.
-func (n *Nodes) tooManyNotReady() string {
-	var names []string
-	for name, z := range n.zones {
-		if name == "" && z.hasTooManyNotReady(1) || name != "" && z.hasTooManyNotReady(3) {
-			names = append(names, fmt.Sprintf("%q", name))
+// troubled returns the names of the zones that are troubled, sorted.
+func (n *Nodes) troubled() (names []string) {
+	for name := range n.zones {
+		if n.isTroubled(name) {
+			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
-	return fmt.Sprint(names)
+	return names
 }
 
 // Of returns what is known about a node.
@@ -211,9 +238,14 @@ func (n *Nodes) Of(name string) leaving.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is := n.known[name]
-	found := leaving.Node{Draining: is.draining, LostSince: is.lostSince}
-	if n.zones[""].hasTooManyNotReady(1) || is.zone != "" && n.zones[is.zone].hasTooManyNotReady(3) {
-		found.LostSince = time.Time{}
+	found := leaving.Node{Draining: is.draining}
+	if is.lostSince.IsZero() || n.listing || n.isTroubled("") || n.isTroubled(is.zone) {
+		return found
+	}
+	for _, since := range []time.Time{is.lostSince, n.zones[""].calmSince, n.zones[is.zone].calmSince} {
+		if since.After(found.LostSince) {
+			found.LostSince = since
+		}
 	}
 	return found
 }
@@ -235,6 +267,17 @@ func (n *Nodes) setForbidden(forbidden bool) {
 	n.mu.Unlock()
 	if changed {
 		n.notify(nil)
+	}
+}
+
+// setListing begins or ends the time in which not all nodes are known.
+func (n *Nodes) setListing(listing bool) {
+	n.mu.Lock()
+	n.listing = listing
+	names := n.lost()
+	n.mu.Unlock()
+	if len(names) > 0 {
+		n.notify(names)
 	}
 }
 

@@ -98,6 +98,44 @@ func TestLostNodes(t *testing.T) {
 	})
 }
 
+// When the trouble of a cluster or a zone is over, the nodes that are still lost count as lost from then on: others have just returned, and they may follow.
+func TestLostSinceTheTroubleIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost, ready := corev1.ConditionUnknown, corev1.ConditionTrue
+		for _, zone := range []string{"", "x"} {
+			n := known(nodeNamed("a", zone, lost), nodeNamed("b", zone, lost), nodeNamed("c", zone, ready), nodeNamed("d", zone, lost))
+			for _, other := range []string{"e", "f", "g", "h"} {
+				n.set(nodeNamed(other, "y", map[string]corev1.ConditionStatus{"": lost, "x": ready}[zone]))
+			}
+			time.Sleep(time.Hour)
+			if since := n.Of("a").LostSince; !since.IsZero() {
+				t.Errorf("zone %q: lost since %v amid the trouble", zone, since)
+			}
+			for _, name := range []string{"b", "f", "g", "h"} {
+				n.set(nodeNamed(name, map[bool]string{true: zone, false: "y"}[name == "b"], ready))
+			}
+			time.Sleep(time.Minute)
+			if since := n.Of("a").LostSince; !since.Equal(time.Now().Add(-time.Minute)) {
+				t.Errorf("zone %q: lost since %v, want a minute ago", zone, since)
+			}
+		}
+	})
+}
+
+// Until all nodes are known, none is lost: the first ones of the list say nothing about the others.
+func TestNoneLostWhileListing(t *testing.T) {
+	n := NewNodes(nil)
+	n.setListing(true)
+	n.set(nodeNamed("a", "", corev1.ConditionUnknown))
+	n.set(nodeNamed("b", "", corev1.ConditionTrue))
+	if since := n.Of("a").LostSince; !since.IsZero() {
+		t.Errorf("lost since %v", since)
+	}
+	if n.setListing(false); n.Of("a").LostSince.IsZero() {
+		t.Error("not lost, although all nodes are known")
+	}
+}
+
 // Listeners hear of what matters to their pods, and of nothing else.
 func TestNodesNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -162,8 +200,8 @@ func TestNodesOnDemand(t *testing.T) {
 		}
 		time.Sleep(time.Minute) // until the next try
 		synctest.Wait()
-		if n.Forbidden() || n.Of("a").Draining == "" {
-			t.Errorf("forbidden %v, %v", n.Forbidden(), n.Of("a"))
+		if n.Forbidden() || n.Of("a").Draining == "" || n.listing {
+			t.Errorf("forbidden %v, %v, listing %v", n.Forbidden(), n.Of("a"), n.listing)
 		}
 		cancel()
 		synctest.Wait()

@@ -2,7 +2,6 @@ package leaving
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"time"
 
@@ -41,6 +40,15 @@ type Pod struct {
 	Why string
 }
 
+// PodsOf returns the pods that leave.
+func PodsOf(leave []Pod) []*corev1.Pod {
+	pods := make([]*corev1.Pod, len(leave))
+	for i := range leave {
+		pods[i] = leave[i].Pod
+	}
+	return pods
+}
+
 // Found is the result of Find.
 type Found struct {
 	// Stay are the active pods that count, Leave the active pods that do not count any more.
@@ -54,11 +62,12 @@ type Found struct {
 	Alone bool
 }
 
-// Find divides the active pods of a PodManager into those that stay and those that leave.
+// Find divides the active pods of a PodManager into those that stay and those that leave. If no pods are desired, none leaves: all have to go, wherever
+// they run. A pod that a user has marked for deletion stays, because the mark decides when it is deleted.
 func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev1.Pod, now time.Time) Found {
 	found := Found{Stay: active}
 	rules := manager.Spec.Disruption
-	if rules == nil || nodeOf == nil || rules.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil {
+	if rules == nil || nodeOf == nil || rules.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil || manager.DesiredReplicas() == 0 {
 		return found
 	}
 	found.Stay = nil
@@ -66,13 +75,15 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 	for _, pod := range active {
 		node := nodeOf(pod.Spec.NodeName)
 		wait, isLost := untilLost(rules.NodeLoss, node, now)
+		found.Again = requeue.Sooner(found.Again, wait)
 		switch {
+		case podstate.IsMarked(pod):
+			found.Stay = append(found.Stay, pod)
 		case isLost && wait == 0:
 			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s is lost since %s", pod.Spec.NodeName, node.LostSince.UTC().Format(time.RFC3339))})
 		case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
 			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s %s", pod.Spec.NodeName, node.Draining)})
 		default:
-			found.Again = requeue.Sooner(found.Again, wait)
 			found.Stay = append(found.Stay, pod)
 		}
 	}
@@ -92,17 +103,14 @@ func untilLost(rules *v1.NodeLoss, node Node, now time.Time) (time.Duration, boo
 	return max(0, node.LostSince.Add(time.Duration(*rules.ReplaceAfterSeconds)*time.Second).Sub(now)), true
 }
 
-// pace lets as many drained pods leave as replacements may be unavailable at a time: maxSurge, and at least one. The others still count. The pods with
-// the lowest indices leave first.
+// pace lets as many drained pods leave as replacements may be starting at a time: maxSurge, and at least one. The others still count. The pods with the
+// lowest indices leave first.
 func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
-	unavailable := 0
-	for _, pod := range f.Stay {
-		if !health.IsAvailable(pod, manager.MinReady(), now) {
-			unavailable++
-		}
-	}
+	unavailable := len(f.Stay) - f.available(manager, now)
+	// Other pods than replacements may be unavailable for long. There are no more replacements than pods above the desired number.
+	extra := max(0, len(f.Stay)+len(drained)-manager.DesiredReplicas())
+	mayCreate := max(0, max(1, manager.MaxSurge())-min(unavailable, extra))
 	missing := manager.DesiredReplicas() - len(f.Stay)
-	mayCreate := max(0, max(1, manager.MaxSurge())-unavailable)
 	count := min(len(drained), max(0, missing-mayCreate))
 	slices.SortFunc(drained, func(a, b Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	leave, wait := drained[:len(drained)-count], drained[len(drained)-count:]
@@ -112,56 +120,17 @@ func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
 	}
 }
 
-// jitter is by how much of its maximum age a pod may be replaced earlier.
-const jitter = 10 // percent
-
-// Oldest returns the oldest pod that has reached its maximum age, or nil if there is none. wait is the time until the next pod reaches it.
-func Oldest(manager *v1.PodManager, active []*corev1.Pod, now time.Time) (oldest *Pod, wait time.Duration) {
-	if manager.Spec.Disruption == nil || manager.Spec.Disruption.MaxPodAgeSeconds == nil {
-		return nil, 0
-	}
-	most := time.Duration(*manager.Spec.Disruption.MaxPodAgeSeconds) * time.Second
-	for _, pod := range active {
-		hash := fnv.New32a()
-		_, _ = hash.Write([]byte(pod.UID))
-		limit := most - most*jitter/100*time.Duration(hash.Sum32()%1000)/1000
-		if until := pod.CreationTimestamp.Add(limit).Sub(now); until > 0 {
-			wait = requeue.Sooner(wait, until)
-			continue
-		}
-		isOlder := oldest == nil || pod.CreationTimestamp.Before(&oldest.CreationTimestamp) ||
-			pod.CreationTimestamp.Equal(&oldest.CreationTimestamp) && podstate.ByIndex(pod.Name, oldest.Name) < 0
-		if isOlder {
-			oldest = &Pod{pod, TooOld, fmt.Sprintf("older than maxPodAgeSeconds of %v", most)}
+// available returns how many of the pods that stay are available.
+func (f *Found) available(manager *v1.PodManager, now time.Time) (count int) {
+	for _, pod := range f.Stay {
+		if health.IsAvailable(pod, manager.MinReady(), now) {
+			count++
 		}
 	}
-	return oldest, wait
+	return count
 }
 
-// ToForce returns the terminating pods that are to be deleted without waiting for their kubelet, and the time until there are more.
-func ToForce(manager *v1.PodManager, nodeOf func(name string) Node, terminating []*corev1.Pod, now time.Time) (pods []*corev1.Pod, wait time.Duration) {
-	rules := manager.Spec.Disruption
-	if rules == nil || rules.NodeLoss == nil || rules.NodeLoss.ForceDeleteAfterSeconds == nil || nodeOf == nil {
-		return nil, 0
-	}
-	after := time.Duration(*rules.NodeLoss.ForceDeleteAfterSeconds) * time.Second
-	for _, pod := range terminating {
-		since := nodeOf(pod.Spec.NodeName).LostSince
-		if since.IsZero() {
-			continue
-		}
-		deleted := pod.DeletionTimestamp.Time
-		if grace := pod.DeletionGracePeriodSeconds; grace != nil {
-			deleted = deleted.Add(-time.Duration(*grace) * time.Second)
-		}
-		if deleted.After(since) {
-			since = deleted
-		}
-		if until := since.Add(after).Sub(now); until > 0 {
-			wait = requeue.Sooner(wait, until)
-		} else {
-			pods = append(pods, pod)
-		}
-	}
-	return pods, wait
+// Uncovered returns how many of the leaving pods have no replacement that is available.
+func (f *Found) Uncovered(manager *v1.PodManager, now time.Time) int {
+	return min(len(f.Leave), max(0, manager.DesiredReplicas()-f.available(manager, now)))
 }

@@ -22,8 +22,8 @@ type State struct {
 	Revisions    history.Revisions
 	Capabilities inplace.Capabilities
 	Now          time.Time
-	// pods are the active pods.
-	pods []*corev1.Pod
+	// pods are the active pods, and leaving are pods that still run, but no longer count.
+	pods, leaving []*corev1.Pod
 	// Old is the revision that missing pods of the old side are created from, and that pods move back to. It is nil if there is none.
 	Old *history.Revision
 	// UpdatedPods are the active pods of the new revision, OldPods the active pods of the old side, and MustMovePods the active pods that belong to
@@ -54,9 +54,12 @@ type State struct {
 	compared map[[2]*history.Revision]comparison
 }
 
-// Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout.
-func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time) *State {
-	r := &State{Manager: manager, Budget: BudgetOf(manager), Revisions: revisions, Capabilities: means, Now: now, pods: active}
+// Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout. Pods that are leaving do not count, but their
+// replacements may be created from their revision.
+func Assess(
+	manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time, leaving ...*corev1.Pod,
+) *State {
+	r := &State{Manager: manager, Budget: BudgetOf(manager), Revisions: revisions, Capabilities: means, Now: now, pods: active, leaving: leaving}
 	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
 	r.divide()
@@ -69,8 +72,8 @@ func Assess(manager *v1.PodManager, revisions history.Revisions, means inplace.C
 
 // rollBack returns the state of the rollback that begins if the new revision fails now.
 func (r *State) rollBack() *State {
-	back := &State{Manager: r.Manager, Budget: r.Budget, Revisions: r.Revisions, Capabilities: r.Capabilities, Now: r.Now, pods: r.pods, compared: r.compared}
-	back.RolledBack = true
+	back := &State{Manager: r.Manager, Budget: r.Budget, Revisions: r.Revisions, Capabilities: r.Capabilities, Now: r.Now, compared: r.compared}
+	back.pods, back.leaving, back.RolledBack = r.pods, r.leaving, true
 	back.divide()
 	back.findStops()
 	return back
@@ -98,9 +101,28 @@ func (r *State) findStops() {
 	r.desiredOld = r.decideDesiredOld()
 }
 
-// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have.
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds the new
+// revision, it has proved itself.
 func (r *State) IsAtRest() bool {
-	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0
+	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
+	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
+		!isBaking
+}
+
+// WhySuperseded returns why a leaving pod, which no longer counts, has a revision that no pod is to have any more. It returns empty if the rollout is not
+// complete or the pod may keep its revision.
+func (r *State) WhySuperseded(pod *corev1.Pod) Why {
+	if r.Frozen != "" || r.Outdated() > 0 || r.missing() > 0 {
+		return ""
+	}
+	switch side := r.sideOf(pod); {
+	case r.RolledBack && (side == newSide || side == neither):
+		return WhyRolledBack
+	case side == neither, side == oldSide && r.desiredOld == 0:
+		return WhyOutdated
+	default:
+		return ""
+	}
 }
 
 // side is the side of a rollout that an active pod belongs to.
@@ -162,7 +184,7 @@ func (r *State) findOld() *history.Revision {
 		return r.Revisions.Current
 	}
 	var newest *history.Revision
-	for _, pod := range r.pods {
+	for _, pod := range slices.Concat(r.pods, r.leaving) {
 		revision := r.revisionOf(pod)
 		if revision == nil || revision == r.Revisions.Update || revision.HasFailed() || revision.Template() == nil {
 			continue

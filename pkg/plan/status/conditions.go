@@ -109,8 +109,7 @@ const stalledRecheck = time.Second
 func nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	_, untilBlocked := unplacedSurge(r)
-	_, untilLate := lateReplacement(r)
-	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilLate), requeue.RequeueStatus))
+	again = again.Sooner(requeue.After(r.Now, requeue.Sooner(untilBlocked, untilReplacementProblem(r)), requeue.RequeueStatus))
 	again = again.Sooner(requeue.After(r.Now, health.UntilNodeIsNamed(r.Active, r.Now), requeue.RequeueStatus))
 	if r.Plan.ActsOnPods && (r.Rollout.RolledBack || r.Rollout.IsHalted() || r.Rollout.Obstacle != "" || r.Rollout.DeadlineExceeded) {
 		again = again.Sooner(requeue.After(r.Now, stalledRecheck, requeue.RequeueStatus))

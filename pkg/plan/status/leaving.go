@@ -11,6 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // leavingCauses are the causes as the status has them.
@@ -40,6 +41,38 @@ func leavingHint(r Report) string {
 	default:
 		return fmt.Sprintf("; %s and %d more are leaving: %s", r.Plan.Leaving[0].Name, count-1, r.Plan.Leaving[0].Why)
 	}
+}
+
+// replacementProblem returns why the replacement of a leaving pod does not get available: the reason of Ready, and what a user can do. Both are empty if there
+// is no problem.
+func replacementProblem(r Report) (reason, why string) {
+	late, _ := lateReplacement(r)
+	blocked, _ := blockedReplacement(r)
+	switch {
+	case late != nil:
+		return v1.ReasonReplacementLate, "no further pod is replaced for its age, because this replacement is not available"
+	case blocked != nil:
+		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node takes the replacement of %s: make room for it, or uncordon the node", r.Plan.Leaving[0].Name)
+	default:
+		return "", ""
+	}
+}
+
+// untilReplacementProblem returns the time until there is such a problem; zero if none will be.
+func untilReplacementProblem(r Report) time.Duration {
+	_, untilLate := lateReplacement(r)
+	_, untilBlocked := blockedReplacement(r)
+	return requeue.Sooner(untilLate, untilBlocked)
+}
+
+// blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. wait is the
+// time until there is one.
+func blockedReplacement(r Report) (blocked *corev1.Pod, wait time.Duration) {
+	isDisrupted := func(l leaving.Pod) bool { return l.Cause != leaving.TooOld }
+	if r.Rollout == nil || !slices.ContainsFunc(r.Plan.Leaving, isDisrupted) {
+		return nil, 0
+	}
+	return unplaced(r)
 }
 
 // lateReplacement returns the pod that was created for a pod that is too old, and has not become available within the progress deadline, or nil. wait

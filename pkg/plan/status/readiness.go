@@ -56,11 +56,10 @@ func exist(r Report, counts v1.PodManagerStatus) string {
 // podReadiness returns the condition Ready if pods are missing, too many, or not available, whatever their revision. Otherwise it returns false.
 func podReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
 	desired := int32(r.Budget.Desired)
-	late, _ := lateReplacement(r)
+	if reason, why := replacementProblem(r); reason != "" {
+		return notReady(reason, "%d of %s available; %s; %s", counts.AvailableReplicas, pods(r.Budget.Desired), health.Diagnose(r.Active, r.Now), why), true
+	}
 	switch {
-	case late != nil:
-		return notReady(v1.ReasonReplacementLate, "%d of %s available; no further pod is replaced for its age, because the last replacement is not available; %s",
-			counts.AvailableReplicas, pods(r.Budget.Desired), health.Diagnose(r.Active, r.Now)), true
 	case counts.Replicas < desired && r.Plan.Waiting != nil:
 		return notReady(v1.ReasonBackOff, "%s; %s", exist(r, counts), r.Plan.Waiting), true
 	case counts.Replicas < desired:

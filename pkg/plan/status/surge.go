@@ -29,6 +29,11 @@ func unplacedSurge(r Report) (pod *corev1.Pod, wait time.Duration) {
 	if !waitsForSurge(r) || len(r.Active) == r.Budget.Desired {
 		return nil, 0
 	}
+	return unplaced(r)
+}
+
+// unplaced returns the pod with the lowest index that has had no node for surgePatience, or nil if there is none. wait is the time until there is one.
+func unplaced(r Report) (pod *corev1.Pod, wait time.Duration) {
 	for _, pod := range slices.SortedFunc(slices.Values(r.Active), func(a, b *corev1.Pod) int { return podstate.ByIndex(a.Name, b.Name) }) {
 		scheduled := podstate.Condition(pod, corev1.PodScheduled)
 		if scheduled == nil || scheduled.Status != corev1.ConditionFalse || scheduled.Reason != corev1.PodReasonUnschedulable {

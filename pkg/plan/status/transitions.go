@@ -69,6 +69,8 @@ func transitionTo(reason string, manager *v1.PodManager, status *v1.PodManagerSt
 		return Transition{corev1.EventTypeWarning, v1.EventSurgeBlocked, message}, true
 	case v1.ReasonReplacementLate:
 		return Transition{corev1.EventTypeWarning, v1.EventReplacementLate, message}, true
+	case v1.ReasonReplacementBlocked:
+		return Transition{corev1.EventTypeWarning, v1.EventReplacementBlocked, message}, true
 	case v1.ReasonNotInPlace:
 		return Transition{corev1.EventTypeWarning, v1.EventNotInPlace, message}, true
 	default:

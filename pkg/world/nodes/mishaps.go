@@ -4,7 +4,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
@@ -98,15 +97,11 @@ func (n *Nodes) Toggle(pods []*corev1.Pod) (evicted []*corev1.Pod) {
 		n.logf("%s is back", node)
 		return nil
 	}
-	n.logf("%s is lost", node)
-	isEvicting, now := n.dice.Chance(0.3), metav1.NewTime(n.Now.Truncate(time.Second))
+	n.Lose(node, pods)
+	isEvicting := n.dice.Chance(0.3)
 	for _, p := range pods {
-		if p.Spec.NodeName != node || IsFinished(p) {
-			continue
-		}
-		n.writeReady(p, corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: now})
-		if isEvicting && p.DeletionTimestamp == nil {
-			SetCondition(p, corev1.PodCondition{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "DeletionByTaintManager", LastTransitionTime: now})
+		if isEvicting && p.Spec.NodeName == node && !IsFinished(p) && p.DeletionTimestamp == nil {
+			n.MarkEvicted(p, "DeletionByTaintManager")
 			evicted = append(evicted, p)
 		}
 	}

@@ -31,13 +31,15 @@ type Nodes struct {
 	// clockSkews has how far the clock of each node is ahead. lost has the nodes whose kubelets are disconnected.
 	clockSkews map[string]time.Duration
 	lost       map[string]bool
+	// cordoned has the nodes that take no more pods.
+	cordoned map[string]bool
 }
 
 // New returns nodes without pods.
 func New(d dice.Dice, now time.Time, oldKubelets bool) *Nodes {
 	n := &Nodes{
 		Now: now, OldKubelets: oldKubelets, dice: d, states: map[types.UID]*State{}, brokenImages: map[string]bool{},
-		clockSkews: map[string]time.Duration{}, lost: map[string]bool{},
+		clockSkews: map[string]time.Duration{}, lost: map[string]bool{}, cordoned: map[string]bool{},
 	}
 	for node := 'a'; node <= 'e'; node++ {
 		n.clockSkews["node-"+string(node)] = dice.Pick(d, 0, 0, 0, 15*time.Minute, 15*time.Second, -15*time.Second, -15*time.Minute)
@@ -171,7 +173,7 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 	switch {
 	case n.IsLost(p):
 		return nil
-	case IsFinished(p), !n.Calm && n.Now.Before(state.idleUntil):
+	case IsFinished(p), !n.Calm && n.Now.Before(state.idleUntil), p.Spec.NodeName == "" && len(n.cordoned) > 0 && len(n.openNodes()) == 0:
 		return nil
 	case p.Spec.NodeName == "", n.course != nil && state.Observed == 0: // the template may name the node
 		return func() { n.schedule(p) }
@@ -233,6 +235,9 @@ func (n *Nodes) nodeFor(p *corev1.Pod) string {
 	}
 	if p.Spec.NodeName != "" {
 		return p.Spec.NodeName
+	}
+	if len(n.cordoned) > 0 {
+		return dice.Pick(n.dice, n.openNodes()...)
 	}
 	return "node-" + string(rune('a'+n.dice.IntN(5)))
 }

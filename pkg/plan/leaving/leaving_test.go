@@ -1,0 +1,120 @@
+package leaving_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// ruled sets spec.disruption.
+func ruled(rules v1.Disruption) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Spec.Disruption = &rules }
+}
+
+var (
+	drains = ruled(v1.Disruption{OnDrain: v1.ReplaceDrain})
+	losses = ruled(v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}})
+	both   = ruled(v1.Disruption{OnDrain: v1.ReplaceDrain, NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}})
+	forces = ruled(v1.Disruption{NodeLoss: &v1.NodeLoss{ForceDeleteAfterSeconds: ptr.To[int32](600)}})
+)
+
+// world has what is known about nodes.
+type world map[string]leaving.Node
+
+func (w world) of(name string) leaving.Node { return w[name] }
+
+func drained(names ...string) world {
+	w := world{}
+	for _, name := range names {
+		w[name] = leaving.Node{Draining: "is cordoned"}
+	}
+	return w
+}
+
+func lost(ago time.Duration, names ...string) world {
+	w := world{}
+	for _, name := range names {
+		w[name] = leaving.Node{LostSince: Now.Add(-ago)}
+	}
+	return w
+}
+
+// namesOf returns the names of pods that leave.
+func namesOf(pods []leaving.Pod) string {
+	var names []string
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestFind(t *testing.T) {
+	one, two := Limits("1", "0"), Limits("2", "0")
+	complete := func(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
+	three := []string{"node-0", "node-1", "node-2"}
+	tests := map[string]struct {
+		manager     *v1.PodManager
+		nodes       world
+		pods        []*corev1.Pod
+		leave, wait string
+		uncovered   int
+		alone       bool
+		again       time.Duration
+	}{
+		"drained":                       {manager: Manager(3, one, drains), nodes: drained("node-1"), pods: Pods3(), leave: "web-1", uncovered: 1},
+		"drained, and that is ignored":  {manager: Manager(3, one, losses), nodes: drained("node-1"), pods: Pods3()},
+		"no rules":                      {manager: Manager(3, one), nodes: drained("node-1"), pods: Pods3()},
+		"replaced":                      {manager: Manager(3, one, drains), nodes: drained("node-1"), pods: append(Pods3(), Pod(3)), leave: "web-1"},
+		"being replaced":                {manager: Manager(3, one, drains), nodes: drained("node-1"), pods: append(Pods3(), Pod(3, NotReady)), leave: "web-1", uncovered: 1},
+		"no pod wanted":                 {manager: Manager(0, one, drains), nodes: drained(three...), pods: Pods3()},
+		"fewer wanted than stay":        {manager: Manager(1, one, drains), nodes: drained("node-1"), pods: Pods3(), leave: "web-1"},
+		"marked for deletion":           {manager: Manager(3, one, both), nodes: drained("node-0", "node-1"), pods: []*corev1.Pod{Pod(0, Marked), Pod(1), Pod(2)}, leave: "web-1", uncovered: 1},
+		"the whole pool":                {manager: Manager(3, one, drains), nodes: drained(three...), pods: Pods3(), leave: "web-0", wait: "web-1 web-2", uncovered: 1},
+		"the whole pool, no room":       {manager: Manager(3, one, drains), nodes: drained(three...), pods: append(Pods3(), Pod(3, NotReady, OnNode(""))), leave: "web-0", wait: "web-1 web-2", uncovered: 1},
+		"the whole pool, two at a time": {manager: Manager(3, two, drains), nodes: drained(three...), pods: append(Pods3(), Pod(3, NotReady), Pod(4)), leave: "web-0 web-1 web-2", uncovered: 2},
+		"no surge: one at a time":       {manager: Manager(3, Limits("0", "1"), drains), nodes: drained(three...), pods: Pods3(), leave: "web-0", wait: "web-1 web-2", uncovered: 1},
+		"beside one that crashes":       {manager: Manager(3, one, drains), nodes: drained("node-1"), pods: []*corev1.Pod{Pod(0, Crashing, NotReady), Pod(1), Pod(2)}, leave: "web-1", uncovered: 1},
+		"two beside one that starts":    {manager: Manager(3, one, drains), nodes: drained("node-0", "node-1"), pods: append(Pods3(), Pod(3, NotReady)), leave: "web-0", wait: "web-1", uncovered: 1},
+		"not scheduled yet":             {manager: Manager(1, one, drains), nodes: drained("node-1"), pods: []*corev1.Pod{Pod(0, OnNode(""), NotReady)}},
+		"Recreate":                      {manager: Manager(3, Strategy(v1.RecreateStrategy), drains), nodes: drained("node-1"), pods: Pods3(), alone: true},
+		"TerminationComplete":           {manager: Manager(3, one, complete, losses), nodes: lost(time.Hour, "node-1"), pods: Pods3(), alone: true},
+		"TerminationComplete, not yet":  {manager: Manager(3, one, complete, losses), nodes: lost(20*time.Second, "node-1"), pods: Pods3(), again: 40 * time.Second},
+		"lost":                          {manager: Manager(3, one, losses), nodes: lost(time.Minute, three...), pods: Pods3(), leave: "web-0 web-1 web-2", uncovered: 3},
+		"lost for less":                 {manager: Manager(3, one, losses), nodes: lost(20*time.Second, three...), pods: Pods3(), again: 40 * time.Second},
+		"lost, and that is ignored":     {manager: Manager(3, one, drains), nodes: lost(time.Hour, three...), pods: Pods3()},
+		"lost for less, and drained": {manager: Manager(3, one, both), nodes: world{"node-1": {Draining: "is cordoned", LostSince: Now.Add(-20 * time.Second)}}, pods: Pods3(), leave: "web-1",
+			uncovered: 1, again: 40 * time.Second},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			found := leaving.Find(test.manager, test.nodes.of, test.pods, Now)
+			if namesOf(found.Leave) != test.leave || namesOf(found.Waiting) != test.wait || found.Alone != test.alone || found.Again != test.again {
+				t.Errorf("%q leave, %q wait, alone %v, again after %v", namesOf(found.Leave), namesOf(found.Waiting), found.Alone, found.Again)
+			}
+			for _, pod := range test.pods {
+				leaves := slices.ContainsFunc(found.Leave, func(l leaving.Pod) bool { return l.Pod == pod })
+				if slices.Contains(found.Stay, pod) == leaves {
+					t.Errorf("%s leaves: %v, and stays: %v", pod.Name, leaves, !leaves)
+				}
+			}
+			if got := found.Uncovered(test.manager, Now); got != test.uncovered {
+				t.Errorf("%d have no replacement that is available, want %d", got, test.uncovered)
+			}
+		})
+	}
+}
+
+// Without a watch on nodes, no pod leaves.
+func TestFindWithoutNodes(t *testing.T) {
+	if found := leaving.Find(Manager(3, both), nil, Pods3(), Now); len(found.Stay) != 3 {
+		t.Errorf("%d stay", len(found.Stay))
+	}
+}

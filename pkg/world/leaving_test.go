@@ -1,0 +1,328 @@
+package world
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/world/nodes"
+)
+
+// While nodes are drained and lost, return, and pods grow old, the planner keeps all promises, and those about pods that leave. See TestProperties;
+// PLAN_LEAVING_SEED=<seed> runs one scenario again.
+func TestPropertiesOfLeaving(t *testing.T) {
+	if text := os.Getenv("PLAN_LEAVING_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		replayDisrupted(t, seed)
+		return
+	}
+	first, most, limit := uint64(1), scenarios/2, time.Duration(math.MaxInt64)
+	if testing.Short() {
+		most = scenarios / 16
+	}
+	if text := os.Getenv("PLAN_TIME"); text != "" {
+		var err error
+		if limit, err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+		first, most = rand.Uint64N(1<<40), math.MaxInt
+	}
+	start, done := time.Now(), 0
+	for ; done < most && time.Since(start) < limit; done++ {
+		if err := playDisrupted(NewDisrupted(first + uint64(done))); err != nil {
+			replayDisrupted(t, first+uint64(done))
+			t.FailNow()
+		}
+	}
+	t.Logf("%d scenarios from seed %d", done, first)
+}
+
+// replayDisrupted runs one scenario again, and prints its last steps if it fails.
+func replayDisrupted(t *testing.T, seed uint64) {
+	t.Helper()
+	var lines []string
+	w := NewDisrupted(seed)
+	w.Tell = func(format string, args ...any) {
+		lines = append(lines, w.Now.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
+	}
+	w.logf("%s, %s, budget %v", w.Describe(), describeRules(w.Manager.Spec.Disruption), w.disruption.hasBudget)
+	err := playDisrupted(w)
+	const last = 60
+	if len(lines) > last {
+		lines = append(lines[:1], lines[len(lines)-last:]...)
+	}
+	if err != nil {
+		t.Errorf("PLAN_LEAVING_SEED=%d: %v\n%s\n%s", seed, err, strings.Join(lines, "\n"), w.Describe())
+	}
+}
+
+// playDisrupted runs a time of trouble, and then calm: drains end, nodes are uncordoned, and pods are renewed.
+func playDisrupted(w *World) error {
+	v := &verdicts{}
+	for range 5 + w.dice.IntN(25) {
+		w.Pass()
+		if _, err := sync(w, v); err != nil {
+			return err
+		}
+		w.Happen()
+		if _, err := sync(w, v); err != nil {
+			return err
+		}
+	}
+	w.CalmDown()
+	w.edit(func(m *v1.PodManager) {
+		m.Spec.Disruption = m.Spec.Disruption.DeepCopy()
+		m.Spec.Disruption.MaxPodAgeSeconds = nil
+	}) // with it, there is no rest
+	if err := runUntilIdle(w, v); err != nil {
+		return err
+	}
+	if err := w.checkDrains(); err != nil {
+		return err
+	}
+	w.endDrains()
+	if err := runUntilIdle(w, v); err != nil {
+		return err
+	}
+	if len(w.leavingPods()) > 0 {
+		return fmt.Errorf("%d pods are leaving although all nodes are there", len(w.leavingPods()))
+	}
+	if err := w.checkFinalState(); err != nil {
+		return fmt.Errorf("arrival: %w", err)
+	}
+	return w.checkRenewal(v)
+}
+
+// checkDrains checks that drains with a PodDisruptionBudget have ended, where the rules help and there is room, and that zero replicas are zero.
+func (w *World) checkDrains() error {
+	desired, left := w.Manager.DesiredReplicas(), 0
+	for _, p := range slices.Concat(w.activePods(), w.leavingPods()) {
+		if w.disruption.draining[p.Spec.NodeName] && w.IsCordoned(p.Spec.NodeName) && w.isOurs(p) {
+			left++
+		}
+	}
+	isFull := true
+	for _, name := range nodes.Names {
+		isFull = isFull && w.IsCordoned(name)
+	}
+	switch {
+	case desired == 0 && len(w.leavingPods()) > 0:
+		return errors.New("zero is not zero on nodes that are drained")
+	case left > 0 && w.isDrainHelped() && !isFull && w.countServingAnywhere() >= desired:
+		return fmt.Errorf("%d pods are still on nodes that are drained, and all of %d pods could serve", left, desired)
+	}
+	return nil
+}
+
+// isDrainHelped reports whether the rules replace the pods of drained nodes first.
+func (w *World) isDrainHelped() bool {
+	return w.replacesEarly() && w.Manager.Spec.Disruption.OnDrain == v1.ReplaceDrain
+}
+
+// countServingAnywhere counts the available pods, also those that are leaving.
+func (w *World) countServingAnywhere() (count int) {
+	for _, p := range slices.Concat(w.activePods(), w.leavingPods()) {
+		if w.isAvailable(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// checkRenewal checks that within two hours all pods are replaced that have reached a maximum age, one at a time, if nothing is wrong.
+func (w *World) checkRenewal(v *verdicts) error {
+	const maxAge = 3600
+	if w.Manager.DesiredReplicas() == 0 || reasonOf(&w.Manager.Status, v1.ConditionReady) != v1.ReasonAllAvailable || w.isStuckSomewhere() {
+		return nil
+	}
+	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
+	w.pass(maxAge * time.Second)
+	began := w.Now
+	for rounds := 20 + 20*w.Manager.DesiredReplicas(); rounds > 0; rounds-- {
+		busy, err := sync(w, v)
+		if err != nil {
+			return err
+		}
+		moved := w.Settle()
+		isOld := func(p *corev1.Pod) bool { return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) }
+		if !slices.ContainsFunc(slices.Concat(w.activePods(), w.leavingPods()), isOld) {
+			return nil
+		}
+		if w.Now.Sub(began) > 50*time.Minute {
+			break
+		}
+		if !w.Wait(busy || moved) {
+			w.pass(time.Second)
+		}
+	}
+	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// isStuckSomewhere reports whether a pod stays terminating.
+func (w *World) isStuckSomewhere() bool {
+	return slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
+}
+
+// leavingBecause returns why a pod leaves by the documented rules: drain, node loss, age, or empty.
+func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
+	rules := s.Manager.Spec.Disruption
+	wait, isLost := s.untilLost(p.Spec.NodeName)
+	switch {
+	case s.disruption == nil || rules == nil || s.Manager.DesiredReplicas() == 0:
+		return ""
+	case isLost && wait == 0 && !isMarkedForDeletion(p):
+		return leaving.Lost
+	case s.isDrainedNode(p.Spec.NodeName) && !isMarkedForDeletion(p):
+		return leaving.Drained
+	case rules.MaxPodAgeSeconds != nil && s.Now.Sub(p.CreationTimestamp.Time) >= time.Duration(*rules.MaxPodAgeSeconds)*time.Second*9/10:
+		return leaving.TooOld
+	default:
+		return ""
+	}
+}
+
+// checkLeaving checks that exactly those pods leave that have a documented reason. Of drained pods, some may wait, and of old ones only one leaves.
+func (s *synced) checkLeaving() error {
+	if s.disruption == nil {
+		return nil
+	}
+	tooOld := 0
+	for _, pod := range s.plan.Leaving {
+		why := s.leavingBecause(pod.Pod)
+		if pod.Cause != why {
+			return fmt.Errorf("%s is leaving because of %q, and the manual says %q", pod.Name, pod.Cause, why)
+		}
+		if why == leaving.TooOld {
+			tooOld++
+		}
+	}
+	if tooOld > 1 {
+		return fmt.Errorf("%d pods leave because of their age", tooOld)
+	}
+	for _, p := range s.activePods() { // those that do not leave
+		if s.leavingBecause(p) == leaving.Lost {
+			return fmt.Errorf("%s counts, although its node is lost", p.Name)
+		}
+		if s.disruption.isStorm && s.IsNodeLost(p.Spec.NodeName) && s.isLeaving(p) && !s.IsCordoned(p.Spec.NodeName) {
+			return fmt.Errorf("%s is leaving although most nodes are lost", p.Name)
+		}
+	}
+	return nil
+}
+
+// checkLeavingInTime checks that the controller looks again when pods of a lost node stop counting.
+func (s *synced) checkLeavingInTime() error {
+	if s.disruption == nil || s.failure != nil {
+		return nil
+	}
+	for _, p := range s.activePods() {
+		wait, isLost := s.untilLost(p.Spec.NodeName)
+		if isLost && wait > 0 && !isMarkedForDeletion(p) && (s.Again.Never() || s.Again.At.After(s.Now.Add(wait))) {
+			return fmt.Errorf("%s is lost in %v, and the controller looks again at %v", p.Name, wait, s.Again.At)
+		}
+	}
+	return nil
+}
+
+// checkLeavingFirst checks that no pod is deleted that leaves, before as many pods as desired are available without those that leave. A rollout and a
+// scale-down may still delete drained pods that count.
+func (s *synced) checkLeavingFirst() error {
+	if s.disruption == nil {
+		return nil
+	}
+	stay := 0
+	for _, p := range s.activePods() {
+		if s.isAvailable(p) && !isDeleted(s.plan, p) {
+			stay++
+		}
+	}
+	for _, d := range s.plan.Delete {
+		hasBegun := s.isLeaving(d.Pod) || d.Why == rollout.WhyTooOld && s.Manager.MaxSurge() > 0 && s.Manager.Spec.PodReplacementPolicy != v1.TerminationComplete
+		if !d.Force && d.Pod.DeletionTimestamp == nil && hasBegun && stay < s.Manager.DesiredReplicas() {
+			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, stay, s.Manager.DesiredReplicas())
+		}
+		if d.Force && (!s.IsNodeLost(d.Pod.Spec.NodeName) || d.Pod.DeletionTimestamp == nil || s.disruption.isStorm) {
+			return fmt.Errorf("%s is deleted by force", d.Pod.Name)
+		}
+	}
+	return nil
+}
+
+// checkLeavingPace checks that replacements of drained pods come maxSurge at a time, one at the least: no more pods above the desired number than that do
+// not serve yet.
+func (s *synced) checkLeavingPace() error {
+	isDrain := func(l leaving.Pod) bool { return l.Cause == leaving.Drained }
+	if s.disruption == nil || len(s.plan.Create) == 0 || !slices.ContainsFunc(s.plan.Leaving, isDrain) {
+		return nil
+	}
+	stay, starting := len(s.plan.Create), len(s.plan.Create)
+	for _, p := range s.activePods() {
+		if isDeleted(s.plan, p) {
+			continue
+		}
+		if stay++; !s.isAvailable(p) {
+			starting++
+		}
+	}
+	drained := 0
+	for _, l := range s.plan.Leaving {
+		if isDrain(l) {
+			drained++
+		}
+	}
+	extra := stay + drained - s.Manager.DesiredReplicas()
+	if most := max(1, s.Manager.MaxSurge()); stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most {
+		return fmt.Errorf("%d pods start, %d are extra, at most %d at a time", starting, extra, most)
+	}
+	return nil
+}
+
+// checkAge checks that at most one pod is deleted for its age, the oldest, and none during a rollout, a halt or a pause.
+func (s *synced) checkAge() error {
+	if s.disruption == nil {
+		return nil
+	}
+	var renewed []*corev1.Pod
+	for _, d := range s.plan.Delete {
+		if d.Why == rollout.WhyTooOld {
+			renewed = append(renewed, d.Pod)
+		}
+	}
+	for _, l := range s.plan.Leaving {
+		if l.Cause == leaving.TooOld {
+			renewed = append(renewed, l.Pod)
+		}
+	}
+	if len(renewed) == 0 {
+		return nil
+	}
+	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != s.updateHash }
+	isRollout := slices.ContainsFunc(s.activePods(), isMoving) && s.Manager.Partition() == 0 && s.Manager.Strategy() == v1.RollingUpdateStrategy
+	if len(renewed) > 1 || s.Manager.Spec.Paused || isRollout || s.mustHalt() {
+		return fmt.Errorf("%v are renewed; paused %v, rollout %v, halt %v", podstate.PodName(s.Manager.Name, len(renewed)), s.Manager.Spec.Paused, isRollout, s.mustHalt())
+	}
+	limit := time.Duration(*s.Manager.Spec.Disruption.MaxPodAgeSeconds) * time.Second
+	for _, p := range s.activePods() {
+		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit {
+			return fmt.Errorf("%s is renewed, and %s is older", renewed[0].Name, p.Name)
+		}
+	}
+	return nil
+}
