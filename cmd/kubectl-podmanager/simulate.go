@@ -16,6 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/output"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -40,6 +41,8 @@ pods, gets a warning instead: defaults that are missing in the file may then sho
 
 What is assumed:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
+    But if a rollout needs a surge pod, because no pod may be unavailable, the API server is asked by a dry run whether a quota has room for it,
+    and pods that may not share a node get no more nodes than there are.
   - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
     minReadySeconds later.
   - Containers stop after --pods-stop-after and the sleep of a preStop hook, but within terminationGracePeriodSeconds.
@@ -136,11 +139,26 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 	if err != nil {
 		return err
 	}
+	if assumed.Room, err = p.readRoom(ctx, live, wanted); err != nil {
+		return err
+	}
 	report, err := simulate.Run(live, wanted, assumed)
 	if err != nil {
 		return err
 	}
 	return p.show(o.format, report, func(style text.Style) []string { return report.Lines(style, o.all) }, cluster.FullName(wanted.Name))
+}
+
+// readRoom returns the room for a surge pod. The first pods of a PodManager are no surge.
+func (p *plugin) readRoom(ctx context.Context, live snapshot.Snapshot, wanted *v1.PodManager) (surge.Room, error) {
+	if live.Manager == nil {
+		return surge.Room{}, nil
+	}
+	c, err := p.connect()
+	if err != nil {
+		return surge.Room{}, err
+	}
+	return c.Room(ctx, wanted), nil
 }
 
 // wantedByFile returns the live state, and the PodManager that kubectl apply would produce.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -11,6 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
@@ -20,6 +22,8 @@ type Options struct {
 	ReadyAfter, StopAfter time.Duration
 	// Fail selects the pods that crash, NeverReady the pods that never become ready.
 	Fail, NeverReady Choice
+	// Room is the room for a surge pod.
+	Room surge.Room
 }
 
 // Report is the result of a simulation.
@@ -85,7 +89,8 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		return Report{}, err
 	}
 	report := describe(live, begin.Manager, o)
-	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: o.fate})
+	room, unknown := o.roomFor(begin.Manager)
+	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: o.fate, Room: room})
 	noted := newRecorder(begin.Now)
 	for range mostSyncs {
 		busy := noted.sync(w)
@@ -94,8 +99,8 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		}
 	}
 	report.Steps, report.Totals = noted.finish()
-	report.Outcome, report.Message = outcomeOf(w.Manager)
-	report.Notes = append(notes, o.unmet()...)
+	report.Outcome, report.Message = outcomeOf(w.Manager, o)
+	report.Notes = slices.Concat(notes, unknown, o.unmet())
 	return report, nil
 }
 
@@ -106,8 +111,9 @@ func (r *recorder) sync(w *world.World) (busy bool) {
 	decided := plan.Make(observed)
 	r.noteBefore(observed, decided.Revisions)
 	before := w.Manager.Status
-	after, _ := w.Report(decided, w.Apply(decided))
-	r.noteAfter(w, decided, &before)
+	failure := w.Apply(decided)
+	after, _ := w.Report(decided, failure)
+	r.noteAfter(w, decided, failure, &before)
 	return !decided.Empty() || before.CurrentRevision != after.CurrentRevision || before.FailedRevision != after.FailedRevision
 }
 

@@ -112,7 +112,7 @@ func number(n int) text.Cell { return text.Plainly(strconv.Itoa(n)) }
 func colourOf(events []Event) text.Colour {
 	for _, event := range events {
 		switch event.Action {
-		case Failing, GivenUp, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
+		case Failing, GivenUp, Refused, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
 			return text.Bad
 		case v1.EventCompleted, v1.EventPartition, Proven:
 			return text.Good

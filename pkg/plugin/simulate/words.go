@@ -55,6 +55,8 @@ func (e Event) describe(pods []string) string {
 		return all + " " + strings.ToLower(e.Action) + revision
 	case Updated:
 		return all + " updated in place" + revision
+	case Refused:
+		return all + " refused: " + e.Why
 	case Restored:
 		return all + " resized back"
 	case Deleted:
