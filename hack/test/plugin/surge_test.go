@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mycompany/podmanager/hack/test/harness"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
 
@@ -72,5 +73,9 @@ func TestSurgeWithoutQuota(t *testing.T) {
 		t.Errorf("without a surge: %s, %s", report.Outcome, report.Message)
 	}
 	s.Apply(out)
-	s.pm("status", "web", "--timeout", "1m", "--until-available")
+	// The quota counts the old pod until it is gone, and refuses the new one for so long, which status takes for a failure.
+	s.Await("the pods to be updated", func() (any, bool) {
+		manager := s.Manager("web")
+		return harness.Brief(manager), harness.IsReady(manager) && manager.Status.UpdatedReplicas == 2
+	})
 }
