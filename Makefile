@@ -91,7 +91,7 @@ unit-short:
 	@$(GO_TEST) -short ./pkg/... ./cmd/... ./hack/... $(ARGS)
 
 ##@ Test it
-.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node race verify vulncheck integrations fuzz fuzz-short mutants cover
+.PHONY: test test-all test-rest e2e e2e-quick e2e-rest e2e-node e2e-evictors race verify vulncheck integrations fuzz fuzz-short mutants cover
 test: ## The gate of a change, minutes: all unit tests, and the end-to-end tests of controller and plugin; STARVE=70 leaves them 30 % of each core
 	@hack/test.sh e2e -- unit
 
@@ -107,6 +107,9 @@ e2e: ## The suites of controller and plugin on a real API server; SUITE=shards f
 
 e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade, simulation
 	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade simulation -- $(ARGS)
+
+e2e-evictors: ## Programs that evict pods of PodManagers, VPA's updater and the descheduler; builds them for minutes once, and is no part of test-all
+	@hack/test-e2e.sh evictors -- $(ARGS)
 
 e2e-quick:
 	@KEEP=1 TEST_CLUSTER=$(TEST_CLUSTER)-quick hack/test-e2e.sh core -- -run '$(QUICK)' $(ARGS)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Prints the path of a program, and builds it into the cache if it is not there: a development tool in the version that
-# hack/tools/dev/go.mod pins, golangci-lint, helm, krew, prometheus or promtool, which have modules of their own, or one of our own programs:
+# hack/tools/dev/go.mod pins, golangci-lint, helm, krew, updater, descheduler, prometheus or promtool, which have modules of their own, or one of
+# our own programs:
 #   "$(hack/tool.sh golangci-lint)" run
 # `go tool -modfile=hack/tools/dev/go.mod` would be shorter, but go refuses it beside a vendor folder.
 set -euo pipefail
@@ -12,7 +13,7 @@ module=$hack/tools/dev
 pattern=tool
 takes=
 own="release/attest release/bundlecheck release/image release/registry tools/kstatus"
-apart="golangci-lint helm krew"
+apart="golangci-lint helm krew updater descheduler"
 for folder in $own; do
 	if [ "${folder#*/}" = "$name" ]; then
 		module=$hack/$folder

@@ -69,6 +69,7 @@ var layers = []string{
 	"pkg/plugin/revisions",
 	"pkg/plugin/why",
 	"pkg/plugin/change",
+	"pkg/plugin/surge",
 	"pkg/plugin/check",
 	"pkg/plugin/manifest",
 	"pkg/plugin/simulate",

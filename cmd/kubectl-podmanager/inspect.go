@@ -195,7 +195,7 @@ func (p *plugin) runCheck(ctx context.Context, args []string, controllerNamespac
 	if err != nil {
 		return err
 	}
-	facts, err := c.Facts(ctx, nil, c.Namespace, controllerNamespace)
+	facts, err := c.Facts(ctx, c.Namespace, controllerNamespace)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (p *plugin) runCheck(ctx context.Context, args []string, controllerNamespac
 		if err != nil {
 			return err
 		}
-		facts.Manager = managers[0]
+		c.AddFactsOf(ctx, managers[0], &facts)
 		findings = check.Judge(facts)
 	}
 	err = p.show(format, findings, func(style text.Style) []string { return check.Lines(findings, style) })

@@ -18,6 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/output"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -46,6 +47,8 @@ again what they refuse. With disruption.onDrain: Replace, the replacements come 
 
 What is assumed:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
+    But if a rollout needs a surge pod, because no pod may be unavailable, the API server is asked by a dry run whether a quota has room for it,
+    and pods that may not share a node get no more nodes than there are.
   - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
     minReadySeconds later.
   - Containers stop after --pods-stop-after and the sleep of a preStop hook, but within terminationGracePeriodSeconds.
@@ -150,6 +153,9 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 			return err
 		}
 	}
+	if assumed.Room, err = p.readRoom(ctx, live, wanted); err != nil {
+		return err
+	}
 	report, err := simulate.Run(live, wanted, assumed)
 	if err != nil {
 		return err
@@ -173,6 +179,18 @@ func (p *plugin) readDrain(ctx context.Context, namespace string, nodes []string
 		}
 	}
 	return c.ReadDrain(ctx, namespace, names)
+}
+
+// readRoom returns the room for a surge pod. The first pods of a PodManager are no surge.
+func (p *plugin) readRoom(ctx context.Context, live snapshot.Snapshot, wanted *v1.PodManager) (surge.Room, error) {
+	if live.Manager == nil {
+		return surge.Room{}, nil
+	}
+	c, err := p.connect()
+	if err != nil {
+		return surge.Room{}, err
+	}
+	return c.Room(ctx, wanted), nil
 }
 
 // wantedByFile returns the live state, and the PodManager that kubectl apply would produce.

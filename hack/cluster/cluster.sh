@@ -34,6 +34,7 @@ usage() {
 	NAME is podmanager-demo unless given. Clusters of different names are independent of each other.
 	With CAMPAIGN=1 the cluster is for make chaos and make bench: it has no limits on requests, and no controllers of
 	ReplicaSets and Deployments (see campaign.yaml).
+	FEATURE_GATES=HPAScaleToZero=true turns on feature gates of API server, controller manager and scheduler.
 	With OWNER=PID the cluster belongs to this process, and the first reap after its end takes the cluster down. Without
 	it, the cluster stays until it is taken down.
 	With NODE=real the cluster also has a real node, on which containers run; its simulated nodes take only pods that
@@ -290,6 +291,9 @@ config() {
 	if [ "${CAMPAIGN:-}" = 1 ]; then
 		cat "$here/campaign.yaml"
 	fi
+	if [ -n "${FEATURE_GATES:-}" ]; then
+		echo "# $FEATURE_GATES"
+	fi
 	if [ "${NODE:-}" = real ]; then
 		cat "$here"/node/*.sh "$here"/node/config/*
 	fi
@@ -397,6 +401,9 @@ ctl= # the pid of kwokctl
 extra=()
 if [ "${CAMPAIGN:-}" = 1 ]; then
 	extra=(--config "$here/campaign.yaml" --disable-qps-limits)
+fi
+if [ -n "${FEATURE_GATES:-}" ]; then
+	extra+=(--kube-feature-gates "$FEATURE_GATES")
 fi
 export KUBECACHEDIR=$state/kubectl # not ~/.kube
 

@@ -38,12 +38,13 @@ func (o Observed) spreadOver() []string {
 	}
 }
 
-// defaultSpread returns constraints that spread the pods of a PodManager where possible.
+// defaultSpread returns constraints that spread the pods of a PodManager where possible. They count pods of the same revision only, as the scheduler does
+// for the ReplicaSet of a Deployment: during a rollout, pods that are about to go would otherwise keep new pods from their nodes, and leave these empty.
 func defaultSpread(manager *v1.PodManager, over []string) (constraints []corev1.TopologySpreadConstraint) {
 	for _, key := range over {
 		constraints = append(constraints, corev1.TopologySpreadConstraint{
 			TopologyKey: key, MaxSkew: maxSkews[key], WhenUnsatisfiable: corev1.ScheduleAnyway,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: manager.Name}},
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: manager.Name}}, MatchLabelKeys: []string{v1.LabelRevision},
 		})
 	}
 	return constraints

@@ -51,7 +51,10 @@ func TestDefaultSpreading(t *testing.T) {
 				if c.MaxSkew != test.want[c.TopologyKey] {
 					t.Errorf("%s has a skew of %d, want %v", c.TopologyKey, c.MaxSkew, test.want)
 				}
-				if c.TopologyKey != "rack" && (c.WhenUnsatisfiable != corev1.ScheduleAnyway || c.LabelSelector.MatchLabels[v1.LabelManager] != m.Name) {
+				if c.TopologyKey == "rack" {
+					continue
+				}
+				if c.WhenUnsatisfiable != corev1.ScheduleAnyway || c.LabelSelector.MatchLabels[v1.LabelManager] != m.Name || !slices.Equal(c.MatchLabelKeys, []string{v1.LabelRevision}) {
 					t.Errorf("%v", c)
 				}
 			}

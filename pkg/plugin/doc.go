@@ -10,6 +10,7 @@
 //	why        what blocks a rollout, the evidence, and the next command to run
 //	change     the patches of undo, restart, pause and similar commands
 //	manifest   PodManagers in files, and what kubectl apply would change
+//	surge      whether a rollout would wait for a surge pod that gets no room
 //	simulate   a preview of a rollout
 //	check      whether the cluster and the user's permissions are set up correctly
 //	convert    a PodManager made from a Deployment or a similar workload

@@ -25,6 +25,8 @@ type Course struct {
 	ReadyAfter, StopAfter time.Duration
 	// Fate returns how the containers of a pod behave once the pod gets the new revision. number counts these pods from 1.
 	Fate func(pod *corev1.Pod, number int) nodes.Quality
+	// Room limits where pods run, and how many there are.
+	Room Room
 }
 
 // Start is the state in which a course of events begins. The world does not modify these objects.
@@ -50,10 +52,10 @@ func Begin(start Start, course Course) *World {
 	}
 	isOld := func(p *corev1.Pod) bool { return p.Status.StartTime != nil && p.Status.ObservedGeneration == 0 }
 	w.Nodes = nodes.Follow(nodes.Course{
-		ReadyAfter: course.ReadyAfter, StopAfter: course.StopAfter, NodeFor: w.scheduler(start.Pods),
+		ReadyAfter: course.ReadyAfter, StopAfter: course.StopAfter, NodeFor: w.scheduler(start.Pods), Unplaced: course.Room.Unplaced,
 		Quality: func(p *corev1.Pod) nodes.Quality { return w.hidden[p.UID].quality },
 	}, start.Now, slices.ContainsFunc(start.Pods, isOld))
-	w.Failed, w.Observed = w.blamePod, w.blameLate
+	w.Failed, w.Observed, w.atStart = w.blamePod, w.blameLate, len(start.Pods)
 	for _, p := range start.Pods {
 		w.importPod(p.DeepCopy())
 	}
@@ -142,8 +144,11 @@ func openGates(p *corev1.Pod, now metav1.Time) {
 }
 
 // scheduler returns a function that chooses the node with the fewest pods, among the nodes that have pods at the start, unless the template names
-// another one.
+// another one, or pods have to be apart.
 func (w *World) scheduler(pods []*corev1.Pod) func(*corev1.Pod) string {
+	if w.course.Room.Places != nil {
+		return w.apart
+	}
 	var names []string
 	for _, p := range pods {
 		if p.Spec.NodeName != "" {

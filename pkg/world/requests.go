@@ -122,6 +122,9 @@ func (w *World) putRevisions(stores []history.Store) {
 // createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	hold := requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
+	if refused := w.refuse(hold, creation); refused != nil {
+		return refused
+	}
 	if w.fails(0.08) {
 		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
 		if w.chance(0.5) {

@@ -60,9 +60,10 @@ type World struct {
 	baking bakingWatch
 	// statusUnwritten is set if the last status could not be written.
 	statusUnwritten bool
-	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision.
-	course  *Course
-	updated int
+	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision,
+	// atStart those that there were at the start, and refusals the creates that were refused because there was no room.
+	course                     *Course
+	updated, atStart, refusals int
 	// disruption is what happens to nodes, and what the PodManager does about it. It is nil in a world whose nodes only lose their connection.
 	disruption *disruption
 }

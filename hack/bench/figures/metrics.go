@@ -28,6 +28,9 @@ const (
 	PeakMemory Metric = "peakRSS" // peak memory of the process
 )
 
+// SchedulerTime is the CPU time of the scheduler.
+const SchedulerTime Metric = "schedulerCPU"
+
 // Metrics of the controller's requests.
 const (
 	AllRequests  Metric = "requests"     // number of requests

@@ -12,6 +12,12 @@ const (
 	Limit      = "bare requests"        // no controller: the maximum that the API server handles
 )
 
+// The contenders of the spreading, beside ReplicaSet.
+const (
+	Spread   = "PodManager"                // with the default of -default-spreading
+	Unspread = "PodManager, not spreading" // with none
+)
+
 // The contenders of the applies: PodManagers without a controller.
 const (
 	Untried = "no webhook" // as they are
@@ -49,6 +55,8 @@ const (
 	Planning = "plan "   // benchmarks of the planner
 	Applying = "apply "  // how long an apply takes
 	Sharing  = "shards " // replicas that share the work; ReplicasName names the contenders
+	// Spreading is a workload of its own, with no variants.
+	Spreading = "spreading"
 )
 
 // SteadyThousand is the benchmark of the planner that has a goal.

@@ -110,7 +110,7 @@ func (r *Results) withPrefix(prefix string) []*Result {
 // compared returns the results of contenders that manage pods, grouped by workload.
 func (r *Results) compared() []*Result {
 	isAlone := func(c *Result) bool {
-		return slices.ContainsFunc([]string{Growth, Planning, Applying, Sharing}, func(prefix string) bool { return strings.HasPrefix(c.Workload, prefix) })
+		return slices.ContainsFunc([]string{Growth, Planning, Applying, Sharing, Spreading}, func(prefix string) bool { return strings.HasPrefix(c.Workload, prefix) })
 	}
 	found := slices.DeleteFunc(slices.Clone(*r), isAlone)
 	first := map[string]int{}

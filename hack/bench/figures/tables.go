@@ -56,7 +56,7 @@ func peerOf(workload string) string {
 
 // tables returns the tables that are not empty.
 func (r *Report) tables() []table {
-	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.growthTable(), r.shardTable(), r.paperTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
+	all := []table{r.sideBySide(), r.realNodeTable(), r.requestTable(), r.eachTable(), r.spreadingTable(), r.growthTable(), r.shardTable(), r.paperTable(), r.plannerTable(), r.applyTable(), r.goalTable()}
 	return slices.DeleteFunc(all, func(t table) bool { return len(t.rows) == 0 })
 }
 

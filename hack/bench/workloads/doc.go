@@ -6,6 +6,7 @@
 // Start with workload.go. The workloads themselves:
 //
 //	create.go    owners of many pods, of ten and of one, from nothing to Ready, and the scale-down
+//	spreading.go what it costs to spread pods by default
 //	applies.go   how long users wait for an apply, without and with the webhook
 //	rollout.go   an update with simulated nodes; node.go has one with running containers
 //	crowd.go     few pods of ours among very many pods of other owners

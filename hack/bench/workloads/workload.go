@@ -26,6 +26,7 @@ var All = []Workload{
 	{Name: "on-paper", Estimate: 10 * time.Second, Once: true, offline: true, run: (*Bench).runPaper},
 	{Name: "1x1000-and-down", Estimate: 100 * time.Second, run: (*Bench).runOne},
 	{Name: "100x10", Estimate: 75 * time.Second, run: (*Bench).runTens},
+	{Name: "spreading", Estimate: 75 * time.Second, run: (*Bench).runSpreading},
 	{Name: "1000x1", Estimate: 110 * time.Second, run: (*Bench).runSingles},
 	{Name: "apply-storm", Estimate: 40 * time.Second, run: (*Bench).runApplies},
 	{Name: "rollout", Estimate: 60 * time.Second, run: (*Bench).runRollout},

@@ -51,7 +51,7 @@ func autoscaler(name string, least, most int32) *autoscalingv2.HorizontalPodAuto
 func (s *space) awaitScaled(name string, replicas int) {
 	s.T.Helper()
 	s.AwaitFor(2*harness.Patience, fmt.Sprintf("the autoscaler to want %d replicas", replicas), func() (any, bool) {
-		hpa, err := shared.kube.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Get(s.Ctx, name, metav1.GetOptions{})
+		hpa, err := s.Cluster.Kube.AutoscalingV2().HorizontalPodAutoscalers(s.Name).Get(s.Ctx, name, metav1.GetOptions{})
 		if err != nil {
 			s.T.Fatal(err)
 		}

@@ -58,47 +58,6 @@ func (s *space) addNodes(zones ...string) (podSpec string) {
 	return fmt.Sprintf("nodeSelector: {%s: ''}, tolerations: [{key: %s, operator: Exists}]", key, key)
 }
 
-// Eight PodManagers use as many nodes as eight Deployments beside them, on average.
-func TestSpreadsLikeDeployments(t *testing.T) {
-	const workloads, replicas = 8, 5
-	s := newSpace(t)
-	podSpec := s.addNodes("", "", "", "", "") + ", terminationGracePeriodSeconds: 0, containers: [{name: app, image: app}]"
-	for i := range workloads {
-		s.apply(fmt.Sprintf("pm-%d", i), fmt.Sprintf("{replicas: %d, template: {metadata: {labels: {app: pm-%d}}, spec: {%s}}}", replicas, i, podSpec))
-		s.Apply(fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: deploy-%d, namespace: %s}, spec: {replicas: %d, "+
-			"selector: {matchLabels: {app: deploy-%d}}, template: {metadata: {labels: {app: deploy-%d}}, spec: {%s}}}}", i, s.Name, replicas, i, i, podSpec))
-	}
-	used := map[string]map[string]bool{}
-	s.Await("all pods to have a node", func() (any, bool) {
-		clear(used)
-		placed := 0
-		for _, pod := range s.AllPods() {
-			if pod.Spec.NodeName != "" {
-				app := pod.Labels["app"]
-				if used[app] == nil {
-					used[app] = map[string]bool{}
-				}
-				used[app][pod.Spec.NodeName] = true
-				placed++
-			}
-		}
-		return placed, placed == 2*workloads*replicas
-	})
-	average := func(prefix string) (nodes float64) {
-		for app, on := range used {
-			if strings.HasPrefix(app, prefix) {
-				nodes += float64(len(on)) / workloads
-			}
-		}
-		return nodes
-	}
-	ours, theirs := average("pm-"), average("deploy-")
-	t.Logf("a PodManager of %d pods uses %.1f of 5 nodes, a Deployment %.1f", replicas, ours, theirs)
-	if ours < theirs-0.5 {
-		t.Errorf("PodManagers use %.1f nodes on average, Deployments %.1f", ours, theirs)
-	}
-}
-
 // zonesOf counts the pods in each zone.
 func zonesOf(pods []corev1.Pod) map[string]int {
 	zones := map[string]int{}
@@ -120,11 +79,12 @@ func TestZones(t *testing.T) {
 	}
 	keys := func(pod *corev1.Pod) (keys []string) {
 		for _, c := range pod.Spec.TopologySpreadConstraints {
-			keys = append(keys, fmt.Sprintf("%s %d %s %s", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable, metav1.FormatLabelSelector(c.LabelSelector)))
+			keys = append(keys, fmt.Sprintf("%s %d %s %v %v", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable, c.LabelSelector.MatchLabels, c.MatchLabelKeys))
 		}
 		return keys
 	}
-	host, zone := "kubernetes.io/hostname 3 ScheduleAnyway podmanager=web", "topology.kubernetes.io/zone 5 ScheduleAnyway podmanager=web"
+	const selects = " ScheduleAnyway map[podmanager:web] [apps.mycompany.com/revision]"
+	host, zone := "kubernetes.io/hostname 3"+selects, "topology.kubernetes.io/zone 5"+selects
 	if got := keys(s.pod("web-0")); !slices.Equal(got, []string{host}) {
 		t.Errorf("the first pod has the constraints %v", got)
 	}

@@ -49,10 +49,10 @@ func TestEtcdRestore(t *testing.T) {
 }
 
 // newClusterSpace returns a space in a separate cluster, for tests that would disturb all others.
-func newClusterSpace(t *testing.T, suffix string) *space {
+func newClusterSpace(t *testing.T, suffix string, settings ...string) *space {
 	t.Helper()
 	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-" + suffix
-	cluster, err := lab.Create(t.Context(), name, t.TempDir())
+	cluster, err := lab.Create(t.Context(), name, t.TempDir(), settings...)
 	if err != nil {
 		t.Fatal(err)
 	}

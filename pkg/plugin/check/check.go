@@ -46,6 +46,9 @@ func Judge(f Facts) []Finding {
 		if finding, applies := judgeBudget(f); applies {
 			findings = append(findings, finding)
 		}
+		if finding, applies := judgeSurge(f); applies {
+			findings = append(findings, finding)
+		}
 	}
 	return findings
 }

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/rights"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
@@ -48,6 +49,8 @@ type Facts struct {
 	Budgets      []policyv1.PodDisruptionBudget
 	BudgetsError error
 	VPA          string
+	// Room is the room for a surge pod. It is read only if Manager needs one for a rollout.
+	Room surge.Room
 	// Manager is the PodManager to check. It is nil if the user named none.
 	Manager *v1.PodManager
 	Now     time.Time

@@ -31,9 +31,9 @@ import (
 // leaseName is the default of the controller's -leader-elect-resource-name.
 const leaseName = "podmanager-controller"
 
-// Facts reads the facts that check needs, in parallel.
-func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, controllerNamespace string) (check.Facts, error) {
-	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), RightsIn: namespace, Manager: manager, Now: time.Now()}
+// Facts reads the facts about the cluster that check needs, in parallel.
+func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace string) (check.Facts, error) {
+	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), RightsIn: namespace, Now: time.Now()}
 	version, err := c.Discovery.ServerVersion()
 	if err != nil {
 		return f, c.Advise(err, namespace)
@@ -54,15 +54,21 @@ func (c *Cluster) Facts(ctx context.Context, manager *v1.PodManager, namespace, 
 	})
 	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
 	wait.Go(func() { f.Rules, f.RulesError = c.rules(ctx) })
-	if manager != nil {
-		wait.Go(func() { f.Budgets, f.BudgetsError = c.budgets(ctx, manager.Namespace) })
-		wait.Go(func() { f.VPA = c.autoscalerOf(ctx, manager) })
-	}
 	for i := range f.Rights {
 		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
 	}
 	wait.Wait()
 	return f, nil
+}
+
+// AddFactsOf adds to the facts a PodManager, and what is around it.
+func (c *Cluster) AddFactsOf(ctx context.Context, manager *v1.PodManager, f *check.Facts) {
+	f.Manager = manager
+	var wait sync.WaitGroup
+	wait.Go(func() { f.Budgets, f.BudgetsError = c.budgets(ctx, manager.Namespace) })
+	wait.Go(func() { f.VPA = c.autoscalerOf(ctx, manager) })
+	wait.Go(func() { f.Room = c.Room(ctx, manager) })
+	wait.Wait()
 }
 
 // resources returns the names of the resources that a group version serves. There are none if it does not exist.

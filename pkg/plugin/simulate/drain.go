@@ -159,7 +159,7 @@ func (n *drainer) evict(w *world.World, decided plan.Plan, r *recorder) (evicted
 			again = requeue.Requeue{At: n.next, Why: "eviction"}
 		case isAttempt:
 			if n.refusals[pod.UID] == "" {
-				r.add(w.Now, Event{Action: Refused, Pod: pod.Name, Why: refusal})
+				r.add(w.Now, Event{Action: Unevicted, Pod: pod.Name, Why: refusal})
 			}
 			n.refusals[pod.UID] = refusal
 		}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/world"
@@ -51,6 +53,7 @@ const (
 
 	Adopted  = "Adopted"
 	Created  = "Created"
+	Refused  = "Refused"
 	Deleted  = "Deleted"
 	Drained  = "Drained"
 	Resized  = "Resized"
@@ -59,7 +62,7 @@ const (
 
 	Cordoned  = "Cordoned"
 	Evicted   = "Evicted"
-	Refused   = "EvictionRefused"
+	Unevicted = "EvictionRefused"
 	DrainEnds = "NodesDrained"
 
 	// GivenUp means that failing pods have not recovered within the grace period, and the rollout stays halted.
@@ -74,6 +77,8 @@ type recorder struct {
 	totals Totals
 	// seen holds the pods of the last sync.
 	seen map[types.UID]podSeen
+	// refused holds the names of pods that the API server has refused. Later refusals of the same name say nothing new.
+	refused map[string]bool
 }
 
 type podSeen struct {
@@ -82,7 +87,7 @@ type podSeen struct {
 }
 
 func newRecorder(began time.Time) *recorder {
-	return &recorder{began: began, seen: map[types.UID]podSeen{}}
+	return &recorder{began: began, seen: map[types.UID]podSeen{}, refused: map[string]bool{}}
 }
 
 // add records events at a point in time.
@@ -175,9 +180,10 @@ func trouble(pod *corev1.Pod) string {
 }
 
 // noteAfter records what a sync has done, and the counts after it.
-func (r *recorder) noteAfter(w *world.World, decided plan.Plan, before *v1.PodManagerStatus) {
+func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue.Failure, before *v1.PodManagerStatus) {
 	now, after := w.Now, &w.Manager.Status
-	r.add(now, r.actions(w.Manager, decided)...)
+	r.add(now, r.actions(decided)...)
+	r.add(now, r.creations(w, decided, failure)...)
 	for _, transition := range status.Transitions(w.Manager, before, after) {
 		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
 	}
@@ -215,8 +221,8 @@ func (r *recorder) count(now Step) {
 	r.totals.MostWithTerminating = max(r.totals.MostWithTerminating, active+now.Terminating)
 }
 
-// actions returns what a plan does to pods, in the order in which the controller does it.
-func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
+// actions returns what a plan does to pods that exist, in the order in which the controller does it.
+func (r *recorder) actions(decided plan.Plan) []Event {
 	var events []Event
 	for _, pod := range decided.Adopt {
 		events = append(events, Event{Action: Adopted, Pod: pod.Name})
@@ -237,13 +243,26 @@ func (r *recorder) actions(manager *v1.PodManager, decided plan.Plan) []Event {
 		}
 		events = append(events, Event{Action: Deleted, Pod: deletion.Pod.Name, Why: string(deletion.Why)})
 	}
+	return events
+}
+
+// creations returns the pods that a plan creates, or that the API server refuses. Those after a refused one have not been tried.
+func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue.Failure) (events []Event) {
 	for _, creation := range decided.Create {
-		r.totals.Created++
-		created := Event{Action: Created, Pod: podstate.PodName(manager.Name, creation.Index), IsOld: creation.Revision.Hash != decided.Revisions.Update.Hash}
+		name := podstate.PodName(w.Manager.Name, creation.Index)
+		event := Event{Action: Created, Pod: name, IsOld: creation.Revision.Hash != decided.Revisions.Update.Hash}
 		if creation.Before != nil {
-			created.Why = "before " + creation.Before.Name + " leaves"
+			event.Why = "before " + creation.Before.Name + " leaves"
 		}
-		events = append(events, created)
+		exists := slices.ContainsFunc(w.Pods, func(pod *corev1.Pod) bool { return pod.Name == name })
+		switch {
+		case exists:
+			r.totals.Created++
+			events = append(events, event)
+		case failure != nil && !r.refused[name]:
+			r.refused[name], event.Action, event.Why = true, Refused, failure.Message
+			return append(events, event)
+		}
 	}
 	return events
 }

@@ -22,13 +22,18 @@ const (
 	OnDelete    Outcome = "UpdateOnDelete"
 	Deadline    Outcome = "ProgressDeadlineExceeded"
 	NotInPlace  Outcome = "InPlaceImpossible"
+	// SurgeBlocked means that the rollout waits for a surge pod that no node or quota has room for.
+	SurgeBlocked Outcome = "SurgeBlocked"
 	// Waiting means that pods do not become available although no rollout is in progress that could fail.
 	Waiting Outcome = "Waiting"
 )
 
 // outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition.
-func outcomeOf(manager *v1.PodManager) (Outcome, string) {
+func outcomeOf(manager *v1.PodManager, o Options) (Outcome, string) {
 	message := follow.Message(manager)
+	if o.waitsForRoom(manager) {
+		return SurgeBlocked, message
+	}
 	stalled := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionStalled)
 	reason := follow.Reason(manager)
 	if stalled != nil {
@@ -66,6 +71,8 @@ func (o Outcome) sentence() (string, text.Colour) {
 		return "stalled: progressDeadlineSeconds exceeded", text.Bad
 	case NotInPlace:
 		return "impossible: pods may only be updated in place", text.Bad
+	case SurgeBlocked:
+		return "blocked: there is no room for a surge pod", text.Bad
 	default:
 		return "waits for pods that do not become available", text.Bad
 	}

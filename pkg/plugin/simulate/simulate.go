@@ -12,6 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	Fail, NeverReady Choice
 	// Drain is a drain of nodes, if it has any.
 	Drain Drain
+	// Room is the room for a surge pod.
+	Room surge.Room
 }
 
 // Report is the result of a simulation.
@@ -94,7 +97,8 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		return Report{}, err
 	}
 	report := describe(live, begin.Manager, o)
-	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: drain.fate(o)})
+	room, unknown := o.roomFor(begin.Manager)
+	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: drain.fate(o), Room: room})
 	noted := newRecorder(begin.Now)
 	for range mostSyncs {
 		busy := noted.sync(w, drain)
@@ -103,9 +107,9 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		}
 	}
 	report.Steps, report.Totals = noted.finish()
-	report.Outcome, report.Message = outcomeOf(w.Manager)
+	report.Outcome, report.Message = outcomeOf(w.Manager, o)
 	report.Drain = drain.finish(w)
-	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), o.unmet())
+	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet())
 	return report, nil
 }
 
@@ -123,10 +127,11 @@ func (r *recorder) sync(w *world.World, drain *drainer) (busy bool) {
 		return true
 	}
 	before := w.Manager.Status
-	after, _ := w.Report(decided, w.Apply(decided))
+	failure := w.Apply(decided)
+	after, _ := w.Report(decided, failure)
 	drain.schedule(w)
 	w.Again = w.Again.Sooner(again)
-	r.noteAfter(w, decided, &before)
+	r.noteAfter(w, decided, failure, &before)
 	return !decided.Empty() || before.CurrentRevision != after.CurrentRevision || before.FailedRevision != after.FailedRevision
 }
 

@@ -55,10 +55,12 @@ func (e Event) describe(pods []string) string {
 		return strings.TrimSuffix(all+" created"+revision+" ("+e.Why+")", " ()")
 	case Available, Drained, Resized, Adopted, Gone, Evicted:
 		return all + " " + strings.ToLower(e.Action) + revision
-	case Refused:
+	case Unevicted:
 		return all + " cannot be evicted: " + e.Why
 	case Updated:
 		return all + " updated in place" + revision
+	case Refused:
+		return all + " refused: " + e.Why
 	case Restored:
 		return all + " resized back"
 	case Deleted:

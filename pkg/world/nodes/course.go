@@ -15,8 +15,9 @@ type Course struct {
 	ReadyAfter time.Duration
 	// StopAfter is how long containers take to stop, see StopTime.
 	StopAfter time.Duration
-	// NodeFor chooses the node of a pod.
-	NodeFor func(*corev1.Pod) string
+	// NodeFor chooses the node of a pod. It returns empty if no node takes the pod now. Unplaced is what the scheduler then says.
+	NodeFor  func(*corev1.Pod) string
+	Unplaced string
 	// Quality returns how the containers that were started last in a pod behave.
 	Quality func(*corev1.Pod) Quality
 }
@@ -35,7 +36,7 @@ func Follow(course Course, now time.Time, oldKubelets bool) *Nodes {
 func (n *Nodes) Due(p *corev1.Pod) (time.Time, bool) {
 	state := n.states[p.UID]
 	switch {
-	case n.Next(p) == nil:
+	case n.Next(p) == nil, n.isUnplaced(p) && n.course.NodeFor(p) == "":
 		return time.Time{}, false
 	case p.Spec.NodeName == "" || state.Observed < p.Generation || p.Status.Phase == corev1.PodUnknown:
 		return n.Now, true
@@ -48,6 +49,20 @@ func (n *Nodes) Due(p *corev1.Pod) (time.Time, bool) {
 	default:
 		return n.Now, true
 	}
+}
+
+// isUnplaced reports whether the scheduler has found no node for a pod.
+func (n *Nodes) isUnplaced(p *corev1.Pod) bool {
+	scheduled := Condition(p, corev1.PodScheduled)
+	return p.Spec.NodeName == "" && scheduled != nil && scheduled.Status == corev1.ConditionFalse
+}
+
+// leaveUnplaced says that no node takes a pod, as the scheduler does.
+func (n *Nodes) leaveUnplaced(p *corev1.Pod) {
+	SetCondition(p, corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: n.course.Unplaced,
+		LastTransitionTime: n.serverTime(),
+	})
 }
 
 // updateTime returns how long the kubelet takes to carry out the update that it has seen.

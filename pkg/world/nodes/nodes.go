@@ -245,7 +245,10 @@ func (n *Nodes) nodeFor(p *corev1.Pod) string {
 // schedule binds a pod to a node, unless it is bound already. The node's kubelet may refuse to admit the pod.
 func (n *Nodes) schedule(p *corev1.Pod) {
 	state := n.states[p.UID]
-	p.Spec.NodeName = n.nodeFor(p)
+	if p.Spec.NodeName = n.nodeFor(p); p.Spec.NodeName == "" {
+		n.leaveUnplaced(p)
+		return
+	}
 	state.Observed, state.Applied = p.Generation, p.Generation
 	n.writeObservedGeneration(p)
 	if n.fails(0.05) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +46,8 @@ type Cluster struct {
 	bin, home string
 	// controller is the path of our controller's program.
 	controller string
+	// settings are more variables of the environment of cluster.sh.
+	settings []string
 	// killed are the components that Repair restarts.
 	killed []*component
 }
@@ -75,9 +78,10 @@ func Attach(ctx context.Context, kubeconfig, folder, programs string) (*Cluster,
 }
 
 // Create starts a new cluster without the controllers of ReplicaSets and Deployments. It installs nothing. The cluster belongs to this process: if
-// this process ends without calling Down, the next test run or campaign takes the cluster down, as Create does with leftover clusters.
-func Create(ctx context.Context, name, folder string) (*Cluster, error) {
-	c := &Cluster{Name: name, Folder: folder}
+// this process ends without calling Down, the next test run or campaign takes the cluster down, as Create does with leftover clusters. settings are
+// more variables for cluster.sh, such as FEATURE_GATES=HPAScaleToZero=true.
+func Create(ctx context.Context, name, folder string, settings ...string) (*Cluster, error) {
+	c := &Cluster{Name: name, Folder: folder, settings: settings}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err
 	}
@@ -128,7 +132,7 @@ func (c *Cluster) Down() error {
 
 func (c *Cluster) script(ctx context.Context, command string) (string, error) {
 	run := exec.CommandContext(ctx, script, command, c.Name)
-	run.Env = append(os.Environ(), "CAMPAIGN=1", "OWNER="+strconv.Itoa(os.Getpid()))
+	run.Env = slices.Concat(os.Environ(), []string{"CAMPAIGN=1", "OWNER=" + strconv.Itoa(os.Getpid())}, c.settings)
 	run.Cancel = func() error { return run.Process.Signal(syscall.SIGTERM) } // the script cleans up
 	stderr := &strings.Builder{}
 	run.Stderr = stderr

@@ -172,9 +172,20 @@ func (p *Process) Received() (int64, error) {
 }
 
 // Usage reads the usage from /proc.
-func (p *Process) Usage() (Usage, error) {
+func (p *Process) Usage() (Usage, error) { return usageOf(p.command.Process.Pid) }
+
+// Usage reads the usage of a component of the cluster from /proc.
+func (c *Cluster) Usage(name string) (Usage, error) {
+	found, err := c.find(name)
+	if err != nil {
+		return Usage{}, err
+	}
+	return usageOf(found.pid)
+}
+
+func usageOf(pid int) (Usage, error) {
 	var usage Usage
-	folder := fmt.Sprintf("/proc/%d/", p.command.Process.Pid)
+	folder := fmt.Sprintf("/proc/%d/", pid)
 	stat, err := os.ReadFile(folder + "stat")
 	if err != nil {
 		return usage, err

@@ -1,0 +1,9 @@
+// Package evictors runs programs of other projects that evict or resize the pods of PodManagers: the updater of the Vertical Pod Autoscaler, and
+// the descheduler. Their authors know Deployments, and not our kind: the tests show that a PodDisruptionBudget holds them back.
+//
+// Run it with make e2e-evictors, which builds both programs: the first time for minutes, and so it is no part of make test-all.
+//
+//	main_test.go         building the programs, and a test's namespace
+//	updater_test.go      the updater, with a recommendation written by hand
+//	descheduler_test.go  the descheduler
+package evictors

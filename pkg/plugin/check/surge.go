@@ -1,0 +1,20 @@
+package check
+
+import (
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
+)
+
+// judgeSurge checks that the next rollout would not wait for a surge pod that gets no room. It reports false if a rollout needs no surge pod.
+func judgeSurge(f Facts) (finding Finding, applies bool) {
+	if !surge.IsNeeded(f.Manager) {
+		return Finding{}, false
+	}
+	finding = Finding{Check: "Surge", Result: OK, Says: "a rollout needs a surge pod, because no pod may be unavailable, and nothing is known that keeps it from running"}
+	switch found := surge.Judge(f.Manager, f.Room); {
+	case found.Obstacle != "":
+		finding.Result, finding.Says, finding.Advice = Warning, "the next rollout would be blocked: "+found.Obstacle, surge.WayOut
+	case found.Unknown != "":
+		finding.Result, finding.Says, finding.Advice = Unknown, found.Unknown, surge.WayOut
+	}
+	return finding, true
+}

@@ -1,0 +1,51 @@
+package cluster
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
+)
+
+// Room reads what is known about the room for a surge pod of a PodManager. It sends no request if a rollout needs no such pod.
+func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
+	room := surge.Room{}
+	if !surge.IsNeeded(manager) {
+		return room
+	}
+	if _, apart := surge.ApartBy(manager); apart {
+		list, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if room.NodesError = err; err == nil {
+			room.Nodes = list.Items
+		}
+	}
+	err := c.tryPod(ctx, manager)
+	if err == nil {
+		return room
+	}
+	if failure := requeue.Failed(v1.ReasonFailedCreate, err); failure.Quota() != "" {
+		room.Refusal = &failure
+	} else {
+		room.RefusalError = c.Advise(err, manager.Namespace)
+	}
+	return room
+}
+
+// tryPod creates one more pod of a PodManager, as a dry run: the API server answers what a quota has room for, and stores nothing. The pod has no
+// owner, because that takes a right to the PodManager's finalizers.
+func (c *Cluster) tryPod(ctx context.Context, manager *v1.PodManager) error {
+	surge := plan.Creation{Index: manager.DesiredReplicas(), Revision: history.Find(history.Sources{Manager: manager}).Update}
+	pod := plan.NewPod(manager, surge)
+	pod.OwnerReferences = nil
+	_, err := c.Kube.CoreV1().Pods(manager.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	if apierrors.IsAlreadyExists(err) { // quotas come first
+		return nil
+	}
+	return err
+}

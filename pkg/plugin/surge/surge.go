@@ -1,0 +1,56 @@
+package surge
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// WayOut is what the user can do if there is no room for a surge pod. The controller does not do it by itself, because it costs availability.
+const WayOut = "make room for one more pod, or set maxUnavailable: 1 and maxSurge: 0"
+
+// Room is what was read about the room for one more pod.
+type Room struct {
+	// Nodes are the nodes of the cluster. They are read only if the pods have to be apart. NodesError is why they could not be read.
+	Nodes      []corev1.Node
+	NodesError error
+	// Refusal is the API server's answer to one more pod if a quota has no room for it. RefusalError is why the answer is not known.
+	Refusal      *requeue.Failure
+	RefusalError error
+}
+
+// Judgement is whether a surge pod finds room. Both fields are empty if nothing is known that would keep the pod from running.
+type Judgement struct {
+	// Obstacle is what keeps the pod from running.
+	Obstacle string
+	// Unknown is what could not be found out. It is empty if there is an obstacle.
+	Unknown string
+}
+
+// IsNeeded reports whether a rollout that has to replace a pod can only begin with a surge pod: no pod may be unavailable. With a few replicas that
+// is so by default, because maxUnavailable rounds down.
+func IsNeeded(m *v1.PodManager) bool {
+	return m.Strategy() == v1.RollingUpdateStrategy && m.PodUpdatePolicy() != v1.InPlaceOnly && m.DesiredReplicas() > 0 && m.MaxUnavailable() == 0
+}
+
+// Judge reports what keeps a surge pod of a PodManager from running once all pods that are wanted exist.
+func Judge(m *v1.PodManager, room Room) Judgement {
+	apart, mustBe := ApartBy(m)
+	places := Places(m, room.Nodes)
+	count := len(distinct(places))
+	switch {
+	case room.Refusal != nil:
+		return Judgement{Obstacle: fmt.Sprintf("quota %s has no room for a surge pod: %s", room.Refusal.Quota(), room.Refusal.Message)}
+	case mustBe && room.NodesError != nil:
+		return Judgement{Unknown: fmt.Sprintf("%s, and nodes cannot be read: a surge pod needs one more than %d (%v)", apart.Why, m.DesiredReplicas(), room.NodesError)}
+	case mustBe && count <= m.DesiredReplicas():
+		return Judgement{Obstacle: fmt.Sprintf("no node is left for a surge pod: %s, and %s", apart.Why, apart.count(count))}
+	case room.RefusalError != nil:
+		return Judgement{Unknown: fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError)}
+	default:
+		return Judgement{}
+	}
+}

@@ -1,0 +1,70 @@
+package world
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+)
+
+// Room limits the pods of a course.
+type Room struct {
+	// Places are the nodes that take pods which have to be apart, each with its place: a place has room for one pod. It is nil if pods may share
+	// nodes. Unplaced is what the scheduler says about a pod that no place is left for.
+	Places   map[string]string
+	Unplaced string
+	// Refusal is how the API server refuses more pods than there were at the start. It is nil if there may be any number.
+	Refusal *requeue.Failure
+}
+
+// apart returns a node in a free place, or empty if there is none. A pod on a node that is not known takes a place, too.
+func (w *World) apart(p *corev1.Pod) string {
+	places, taken, unknown := w.course.Room.Places, map[string]bool{}, 0
+	for _, other := range w.Pods {
+		place, known := places[other.Spec.NodeName]
+		switch {
+		case other.UID == p.UID || other.Spec.NodeName == "":
+		case known:
+			taken[place] = true
+		default:
+			unknown++
+		}
+	}
+	free := map[string]string{}
+	for _, node := range slices.Sorted(maps.Keys(places)) {
+		if place := places[node]; !taken[place] && free[place] == "" {
+			free[place] = node
+		}
+	}
+	if len(free) <= unknown {
+		return ""
+	}
+	return cmp.Or(p.Spec.NodeName, slices.Min(slices.Collect(maps.Values(free))))
+}
+
+// A refused create is repeated after a minute, as the controller does at the latest. After mostRefusals no pod will make room any more.
+const (
+	refusalHold  = time.Minute
+	mostRefusals = 20
+	forEver      = 365 * 24 * time.Hour
+)
+
+// refuse refuses a pod that there is no room for, and holds back further ones. It returns nil if there is room.
+func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue.Failure {
+	if w.course == nil || w.course.Room.Refusal == nil || len(w.Pods) < w.atStart {
+		return nil
+	}
+	wait := refusalHold
+	if w.refusals++; w.refusals > mostRefusals {
+		wait = forEver
+	}
+	failure := *w.course.Room.Refusal
+	w.holds[hold] = requeue.Backoff{Until: w.Now.Add(wait), Failure: failure}
+	w.logf("  create of %d refused: %s", creation.Index, failure.Message)
+	return &failure
+}
