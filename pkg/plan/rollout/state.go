@@ -50,7 +50,8 @@ type State struct {
 	Obstacle string
 	// LeaveFirst are active pods that are about to leave. They are the next to be replaced.
 	LeaveFirst map[*corev1.Pod]bool
-	// compared caches the results of compare.
+	// serving caches the result of countServing, and compared the results of compare.
+	serving  *int
 	compared map[[2]*history.Revision]comparison
 }
 
