@@ -142,15 +142,20 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 	if least := min(available, budget.MinAvailable); stays < least {
 		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, ActionsOf(decided))
 	}
-	if len(decided.Create) == 0 {
-		return
+	if len(decided.Create) > 0 {
+		checkCreations(t, o, decided, remaining, len(terminating))
 	}
-	most := budget.Desired + budget.MaxSurge
+}
+
+// checkCreations checks that a plan that creates pods stays within maxSurge. remaining is how many active pods it leaves.
+func checkCreations(t *testing.T, o plan.Observed, decided plan.Plan, remaining, terminating int) {
+	t.Helper()
+	most := o.Manager.DesiredReplicas() + o.Manager.MaxSurge()
 	if remaining+len(decided.Create) > most {
 		t.Errorf("%d pods beside %d, at most %d: %s", len(decided.Create), remaining, most, ActionsOf(decided))
 	}
-	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && remaining+len(terminating)+len(decided.Create) > most {
-		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, len(terminating), ActionsOf(decided))
+	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && remaining+terminating+len(decided.Create) > most {
+		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, terminating, ActionsOf(decided))
 	}
 	for _, c := range decided.Create {
 		if c.Revision == nil || c.Revision.Template() == nil || c.Index < 0 || c.FailuresBefore < 0 {

@@ -183,7 +183,6 @@ func Make(o Observed) Plan {
 	active, finished, terminating := podstate.Split(kept)
 	active = append(active, plan.Adopt...)
 	r := plan.assess(o, active, finished, terminating)
-	plan.Rollout = r.Conclude()
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
@@ -191,6 +190,7 @@ func Make(o Observed) Plan {
 	plan.Drop = plan.Revisions.BeyondLimit()
 	hold, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
 	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
+	plan.Rollout = r.Conclude()
 	plan.Update = slices.DeleteFunc(moves.Update, func(u inplace.Update) bool { return plan.deletes(u.Pod) })
 	plan.Delete = append(plan.Delete, moves.Delete...)
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))

@@ -88,11 +88,7 @@ func newRollingPlan(r *State) *rollingPlan {
 			}
 		}
 	}
-	for _, pod := range r.UpdatedPods {
-		if !m.available[pod] || inplace.IsUpdating(pod) {
-			m.unavailableUpdated++
-		}
-	}
+	m.unavailableUpdated = len(r.UpdatedPods) - r.countServing(func(pod *corev1.Pod) bool { return m.available[pod] })
 	m.surge = m.allowedSurge(needsSurgePods)
 	return m
 }

@@ -49,7 +49,7 @@ func (r *State) trackProgress() Progress {
 	}
 	p := Progress{Record: &next, Again: requeue.After(r.Now, r.untilFailuresChange(), requeue.RequeueRecovered)}
 	p.RecoveryExpired = r.isHaltedForGood()
-	p.runClock(r, r.countServing())
+	p.runClock(r, r.countServing(r.isAvailable))
 	return p
 }
 
@@ -118,14 +118,18 @@ func (r *State) hasSlowPod() bool {
 	})
 }
 
-// countServing returns how many updated pods are available and not being updated in place.
-func (r *State) countServing() (count int) {
-	for _, pod := range r.UpdatedPods {
-		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) && !inplace.IsUpdating(pod) {
-			count++
+// countServing returns how many updated pods are available and not being updated in place. It counts once, because that means to decode the records of
+// all of them.
+func (r *State) countServing(isAvailable func(pod *corev1.Pod) bool) int {
+	if r.serving == nil {
+		r.serving = new(int)
+		for _, pod := range r.UpdatedPods {
+			if isAvailable(pod) && !inplace.IsUpdating(pod) {
+				*r.serving++
+			}
 		}
 	}
-	return count
+	return *r.serving
 }
 
 // failedRevision returns the name of the revision that has failed and is rolled back, or empty if there is none. The status contains it before any

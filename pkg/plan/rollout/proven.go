@@ -56,9 +56,13 @@ func (r *State) isCarriedOut() bool {
 	return r.isRolling() && r.DesiredUpdated() == r.Desired && !isLeft && !slices.ContainsFunc(r.UpdatedPods, inplace.IsUpdating)
 }
 
+func (r *State) isAvailable(pod *corev1.Pod) bool {
+	return health.IsAvailable(pod, r.Manager.MinReady(), r.Now)
+}
+
 func (r *State) countAvailable(pods []*corev1.Pod) (count int) {
 	for _, pod := range pods {
-		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
+		if r.isAvailable(pod) {
 			count++
 		}
 	}

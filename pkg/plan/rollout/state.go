@@ -35,7 +35,7 @@ type State struct {
 	Frozen string
 	// RolledBack is set if the new revision has failed, and all pods return to the old one.
 	RolledBack bool
-	// FailingPods are the pods of the new revision that have failed and not recovered. judged has the records of these pods, and of pods that have
+	// FailingPods are the pods of the new revision that have failed and not recovered. failures has the records of these pods, and of pods that have
 	// recovered recently.
 	FailingPods []*corev1.Pod
 	failures    map[types.UID]FailureRecord
@@ -50,7 +50,8 @@ type State struct {
 	Obstacle string
 	// LeaveFirst are active pods that are about to leave. They are the next to be replaced.
 	LeaveFirst map[*corev1.Pod]bool
-	// compared caches the results of compare.
+	// serving caches the result of countServing, and compared the results of compare.
+	serving  *int
 	compared map[[2]*history.Revision]comparison
 }
 
