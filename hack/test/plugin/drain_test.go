@@ -90,7 +90,7 @@ func TestBlockedDrain(t *testing.T) {
 	node := s.applyAlone("web", "")
 	s.wants("check", s.finding("Budget", "web"), "Budget warning PodDisruptionBudget web never lets a pod be evicted")
 	s.wants("simulate", s.pm("simulate", "web", "--drain", node), "of "+node+": does not end; web-0: PodDisruptionBudget web needs 1 healthy pods and has 1")
-	s.refused(1, `nodes "nope" not found`, "simulate", "web", "--drain", "nope")
+	s.refused(1, "there is no node nope", "simulate", "web", "--drain", "nope")
 	s.Kubectl("cordon", node)
 	if out, err := s.TryKubectl("", "drain", node, "--timeout=2s"); err == nil {
 		t.Errorf("the drain has ended:\n%s", out)

@@ -34,6 +34,9 @@ func (c *Cluster) ReadDrain(ctx context.Context, namespace string, nodes []strin
 			drain.Notes = append(drain.Notes, "you may not read nodes, so that there is taken to be another one with room")
 			return drain, nil
 		}
+		if apierrors.IsNotFound(err) {
+			return drain, fmt.Errorf("there is no node %s", name)
+		}
 		if err != nil {
 			return drain, c.Advise(err, namespace)
 		}
