@@ -148,7 +148,7 @@ func (w *World) countServingAnywhere() (count int) {
 // checkRenewal checks that within two hours all pods are replaced that have reached a maximum age, one at a time, if nothing is wrong.
 func (w *World) checkRenewal() error {
 	const maxAge = 3600
-	if w.Manager.DesiredReplicas() == 0 || reasonOf(&w.Manager.Status, v1.ConditionReady) != v1.ReasonAllAvailable || w.isStuckSomewhere() {
+	if w.Manager.DesiredReplicas() == 0 || w.Manager.Spec.Paused || reasonOf(&w.Manager.Status, v1.ConditionReady) != v1.ReasonAllAvailable || w.isStuckSomewhere() {
 		return nil
 	}
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
@@ -248,7 +248,7 @@ func (s *synced) checkLeavingFirst() error {
 	}
 	stay := 0
 	for _, p := range s.activePods() {
-		if s.isAvailable(p) && !isDeleted(s.plan, p) {
+		if s.isServing(p) && !isDeleted(s.plan, p) {
 			stay++
 		}
 	}
