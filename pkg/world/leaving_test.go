@@ -276,7 +276,7 @@ func (s *synced) checkLeavingPace() error {
 		if isDeleted(s.plan, p) {
 			continue
 		}
-		if stay++; !s.isAvailable(p) {
+		if stay++; !s.isAvailable(p) && !s.isDrainedNode(p.Spec.NodeName) {
 			starting++
 		}
 	}
