@@ -6,6 +6,7 @@
 //	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile
 //	truth.go     the truth, independent of the planner: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed on their own, and since when
+//	leaving.go   a world whose nodes are drained and lost, and what the rules of spec.disruption make of that
 //	course.go    a world without randomness that continues from existing objects, for kubectl pm simulate; describe.go formats it
 //
 //	nodes        the scheduler and the kubelets

@@ -3,7 +3,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -133,12 +136,62 @@ func (s *space) setReady(node string, ready corev1.ConditionStatus) {
 	}
 }
 
-// An age below ten minutes is refused. Pods are never that old in this suite: the planner's tables have the rest.
+// maxAge is the shortest age that the API server accepts, and ahead is how far a controller's clock is set ahead, so that all pods seem to be older.
+const maxAge, ahead = 600, 700 * time.Second
+
+// Pods that are too old are replaced: the oldest first, one at a time, and each only once its replacement is available. A younger age is refused. The
+// controller's clock is set ahead, and put right when the pods of the beginning are gone: until then it takes the replacements for old, too.
 func TestMaxPodAge(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", "{replicas: 2, disruption: {maxPodAgeSeconds: 600}, updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}, image: app}")
-	s.awaitReady("web", 2)
+	p := s.private()
+	s.applyPrivate("web", fmt.Sprintf("{replicas: 1, disruption: {maxPodAgeSeconds: %d}, failurePolicy: {bakeSeconds: 0}, "+
+		"updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}, image: app}", maxAge))
+	s.awaitReady("web", 1)
+	s.Kubectl("scale", "pm", "web", "--replicas=3")
+	s.awaitReady("web", 3)
+	var first []types.UID // in the order of their age
+	pods := s.Pods()
+	slices.SortFunc(pods, func(a, b corev1.Pod) int {
+		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	})
+	for _, pod := range pods {
+		first = append(first, pod.UID)
+	}
 	if out, err := s.TryKubectl("", "patch", "pm", "web", "--type=merge", "-p", `{"spec":{"disruption":{"maxPodAgeSeconds":599}}}`); err == nil || !strings.Contains(out+err.Error(), "600") {
 		t.Errorf("599 s are not refused: %s %v", out, err)
+	}
+	w := s.WatchPods()
+	if err := faults.SetClock(p.PID(), ahead); err != nil {
+		t.Skip(err)
+	}
+	s.Kubectl("annotate", "pm", "web", "look=again") // nothing else tells the controller that time has passed
+	isFirst := func(pod corev1.Pod) bool { return slices.Contains(first, pod.UID) }
+	s.Await("the first pods to be replaced", func() (any, bool) {
+		all := s.AllPods()
+		return podNames(all), !slices.ContainsFunc(all, isFirst)
+	})
+	if err := faults.SetClock(p.PID(), 0); err != nil {
+		t.Fatal(err)
+	}
+	s.awaitReady("web", 3)
+	var gone []types.UID
+	w.Always(func(pods []*corev1.Pod, _ time.Time) string {
+		for _, uid := range first {
+			isGoing := func(pod *corev1.Pod) bool { return pod.UID == uid && pod.DeletionTimestamp == nil }
+			if !slices.ContainsFunc(pods, isGoing) && !slices.Contains(gone, uid) {
+				gone = append(gone, uid)
+			}
+		}
+		active := count(pods, func(pod *corev1.Pod) bool { return pod.DeletionTimestamp == nil })
+		if serve := serving(pods); serve < 3 || active > 4 {
+			return fmt.Sprintf("%d pods serve, want 3; %d are active, want 4 at the most", serve, active)
+		}
+		return ""
+	})
+	if !slices.Equal(gone, first) {
+		t.Errorf("replaced in the order %v, want %v", gone, first)
+	}
+	if notes := s.awaitEvents("web", v1.EventLeaving); !strings.Contains(notes, "older than maxPodAgeSeconds of 10m0s") {
+		t.Errorf("events:\n%s", notes)
 	}
 }

@@ -113,7 +113,7 @@ func (r *State) IsAtRest() bool {
 // WhySuperseded returns why a leaving pod, which no longer counts, has a revision that no pod is to have any more. It returns empty if the rollout is not
 // complete or the pod may keep its revision.
 func (r *State) WhySuperseded(pod *corev1.Pod) Why {
-	if r.Frozen != "" || r.Outdated() > 0 || r.missing() > 0 {
+	if r.Frozen != "" || r.Outdated() > 0 || len(r.UpdatedPods)+len(r.OldPods)+len(r.MustMovePods) != r.Manager.DesiredReplicas() {
 		return ""
 	}
 	switch side := r.sideOf(pod); {
