@@ -305,4 +305,29 @@ var table = []entry{
 `,
 		after: "",
 	},
+	{
+		name: "policy-keeps-halt", about: "a halt outlasts a change of the failure policy", by: byUnit, file: "pkg/plan/rollout/policy.go",
+		before: `return judgedBy != "" && judgedBy`,
+		after:  `return judgedBy == "-" && judgedBy`,
+	},
+	{
+		name: "one-replacement-for-all", about: "one replacement that recovers stands for several failures", by: byUnit, file: "pkg/plan/rollout/policy.go",
+		before: " || len(r.GonePods) > 0 && !r.isComplete()",
+		after:  "",
+	},
+	{
+		name: "startup-believed", about: "a kubelet that calls a container started too early is believed", by: byWorld, file: "pkg/plan/inplace/progress.go",
+		before: "started.Add(period+startupLag).Sub(now)",
+		after:  "0*started.Add(period+startupLag).Sub(now)",
+	},
+	{
+		name: "rolls-back-late", about: "a rollback comes ten seconds late", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		before: "return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)",
+		after:  "return record.Since.Add(r.Manager.FailureGrace() + 10*time.Second).Sub(r.Now)",
+	},
+	{
+		name: "names-one", about: "the status names only one failing pod", by: byWorld, file: "pkg/plan/rollout/records.go",
+		before: "return judged[:min(len(judged), maxFailingPods)]",
+		after:  "return judged[:min(len(judged), maxFailingPods/100)]",
+	},
 }
