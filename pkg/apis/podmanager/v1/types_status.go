@@ -139,7 +139,7 @@ type RolloutStatus struct {
 	JudgedBy string `json:"judgedBy,omitempty"`
 }
 
-// FailingPod is a pod that has failed and not recovered. All times are of the controller's clock.
+// FailingPod is a pod that has failed and not recovered. All times are by the API server's clock.
 type FailingPod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`
