@@ -18,12 +18,23 @@ import (
 // A plan that fits into one sync is not followed by another at once.
 func TestBound(t *testing.T) {
 	for replicas, want := range map[int32]struct {
-		created int
-		again   bool
+		count int
+		again bool
 	}{MaxPerSync - 1: {MaxPerSync - 1, false}, MaxPerSync: {MaxPerSync, false}, MaxPerSync + 1: {MaxPerSync, true}} {
-		plan := Make(Observe(Manager(replicas)))
-		if got := plan.Again.Why == requeue.RequeueMore; len(plan.Create) != want.created || got != want.again {
-			t.Errorf("%d replicas: %d created, again %v", replicas, len(plan.Create), got)
+		var pods []*corev1.Pod
+		for i := range int(replicas) {
+			pods = append(pods, Pod(i))
+		}
+		plans := map[string]Plan{
+			"created": Make(Observe(Manager(replicas))),
+			"deleted": Make(Observe(Manager(0), pods...)),
+			"updated": Make(RollingOut(Next(replicas, InPlace(v1.InPlaceIfPossible, 0), Limits("0", "100%")), pods...)),
+		}
+		for what, plan := range plans {
+			count := len(plan.Create) + len(plan.Delete) + len(plan.Update)
+			if got := plan.Again.Why == requeue.RequeueMore; count != want.count || got != want.again {
+				t.Errorf("%d pods: %d %s, again %v", replicas, count, what, got)
+			}
 		}
 	}
 }
