@@ -145,8 +145,8 @@ fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz te
 fuzz-short: ## The same for 30 s in all, with the same seed every time
 	@FUZZ_SEED=$(or $(FUZZ_SEED),1) hack/fuzz.sh -all $(or $(FUZZ_TIME),30s) $(TARGET)
 
-mutants: ## Break the planner on purpose, and print what its tests do not notice; ONLY= and SAMPLE=300 choose, SEED= makes the sample another
-	@go run ./hack/mutants -only '$(or $(ONLY),.*)' -sample $(or $(SAMPLE),300) -seed $(or $(SEED),1)
+mutants: ## Break the planner on purpose, and print what its tests do not notice; ONLY=, RULES= and SAMPLE=300 choose, SEED= makes the sample another
+	@go run ./hack/mutants -only '$(or $(ONLY),.*)' -sample $(or $(SAMPLE),300) -seed $(or $(SEED),1) -rules '$(RULES)'
 
 cover: ## Print how much of each room the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)

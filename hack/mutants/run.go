@@ -28,18 +28,23 @@ func main() {
 	names := flag.String("only", ".*", "a pattern for the names of mutants of the table; ^$ for none")
 	sample := flag.Int("sample", 300, "how many mutants by rule to play")
 	seed := flag.Uint64("seed", 1, "chooses the sample")
+	rules := flag.String("rules", "", "a pattern for mutants by rule as they are printed, such as budget.go:105; empty for all")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *names, *sample, *seed); err != nil {
+	if err := run(ctx, *names, *rules, *sample, *seed); err != nil {
 		fmt.Fprintln(os.Stderr, "mutants:", err)
 		os.Exit(1)
 	}
 }
 
 // run runs the mutants of the table and of the sample, and returns an error if too many survive.
-func run(ctx context.Context, names string, sample int, seed uint64) error {
+func run(ctx context.Context, names, rules string, sample int, seed uint64) error {
 	pattern, err := regexp.Compile(names)
+	if err != nil {
+		return err
+	}
+	ofRules, err := regexp.Compile(rules)
 	if err != nil {
 		return err
 	}
@@ -53,7 +58,7 @@ func run(ctx context.Context, names string, sample int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	played, caught, err := h.playSample(ctx, sample, seed)
+	played, caught, err := h.playSample(ctx, ofRules, sample, seed)
 	if played > 0 {
 		fmt.Printf("%d of %d mutants by rule caught, %d %%\n", caught, played, 100*caught/played)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +17,12 @@ import (
 
 // playSample runs mutants by rule against the unit tests, and returns how many there are and how many are caught. Only the tests of packages that
 // reach a mutant's site are run, the quickest first, until one fails.
-func (h hunt) playSample(ctx context.Context, most int, seed uint64) (played, count int, err error) {
+func (h hunt) playSample(ctx context.Context, pattern *regexp.Regexp, most int, seed uint64) (played, count int, err error) {
 	all, err := sites(h.root, seed)
 	if err != nil || most == 0 {
 		return 0, 0, err
 	}
+	all = slices.DeleteFunc(all, func(s site) bool { return !pattern.MatchString(s.String()) })
 	s, err := h.build(ctx, all, most)
 	if err != nil {
 		return 0, 0, err

@@ -347,8 +347,8 @@ var table = []entry{
 	},
 	{
 		name: "replaced-by-other", about: "a replacement gets the current revision, not that of the pod that leaves", by: byUnit, file: "pkg/plan/rollout/state.go",
-		before: "r.Old = r.findOld(slices.Concat(active, leaving))",
-		after:  "r.Old = r.findOld(active)",
+		before: "range slices.Concat(r.pods, r.leaving) {",
+		after:  "range slices.Concat(r.pods, r.leaving[:0]) {",
 	},
 	{
 		name: "age-before-replacement", about: "a pod that is too old is deleted before its replacement is available", by: byWorld, file: "pkg/plan/leaving/age.go",
@@ -357,8 +357,8 @@ var table = []entry{
 	},
 	{
 		name: "age-in-a-rollout", about: "pods are replaced for their age during a rollout, a halt and a pause", by: byWorld, file: "pkg/plan/leaving.go",
-		before: "if p.Assessed.IsAtRest() {",
-		after:  "if p.Assessed != nil {",
+		before: "if r.IsAtRest() {",
+		after:  "if r != nil {",
 	},
 	{
 		name: "age-youngest-first", about: "the youngest of the pods that are too old goes first", by: byWorld, file: "pkg/plan/leaving/age.go",
@@ -379,5 +379,30 @@ var table = []entry{
 		name: "forced-alive", about: "a terminating pod is deleted by force although its node is there", by: byWorld, file: "pkg/plan/leaving/force.go",
 		before: "if since.IsZero() || grace != nil && *grace == 0 {",
 		after:  "if grace != nil && *grace == 0 {",
+	},
+	{
+		name: "policy-keeps-halt", about: "a halt outlasts a change of the failure policy", by: byUnit, file: "pkg/plan/rollout/policy.go",
+		before: `return judgedBy != "" && judgedBy`,
+		after:  `return judgedBy == "-" && judgedBy`,
+	},
+	{
+		name: "one-replacement-for-all", about: "one replacement that recovers stands for several failures", by: byUnit, file: "pkg/plan/rollout/policy.go",
+		before: " || len(r.GonePods) > 0 && !r.isComplete()",
+		after:  "",
+	},
+	{
+		name: "startup-believed", about: "a kubelet that calls a container started too early is believed", by: byWorld, file: "pkg/plan/inplace/progress.go",
+		before: "started.Add(period+startupLag).Sub(now)",
+		after:  "0*started.Add(period+startupLag).Sub(now)",
+	},
+	{
+		name: "rolls-back-late", about: "a rollback comes ten seconds late", by: byWorld, file: "pkg/plan/rollout/failing.go",
+		before: "return record.Since.Add(r.Manager.FailureGrace()).Sub(r.Now)",
+		after:  "return record.Since.Add(r.Manager.FailureGrace() + 10*time.Second).Sub(r.Now)",
+	},
+	{
+		name: "names-one", about: "the status names only one failing pod", by: byWorld, file: "pkg/plan/rollout/records.go",
+		before: "return judged[:min(len(judged), maxFailingPods)]",
+		after:  "return judged[:min(len(judged), maxFailingPods/100)]",
 	},
 }

@@ -13,9 +13,9 @@
 //	users        random specs, and the users who edit them
 //	dice         random decisions
 //
-// The promises of the planner are listed in properties_test.go, and the checks are next to it. The tests run a fixed set of scenarios.
-// PLAN_TIME=10m go test . -run TestProperties -v runs other scenarios for that long. A failure prints its seed: PLAN_SEED=<seed> runs the scenario
-// again and prints each step.
+// The promises of the planner are listed in properties_test.go; manual_test.go says which of them judge which sentence of the manual. The tests run a
+// fixed set of scenarios. PLAN_TIME=10m go test . -run TestProperties -v runs others for that long; a failure prints its seed, and PLAN_SEED=<seed>
+// runs the scenario again and prints each step.
 //
 // The world uses only exported parts of pkg/plan, and determines on its own what it has to know about a pod, so that it can prove the planner
 // wrong. Nothing here may import testing, because kubectl pm simulate uses this package.

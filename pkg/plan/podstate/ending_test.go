@@ -49,6 +49,14 @@ func TestExcusedEnds(t *testing.T) {
 			specs:    []corev1.Container{withRule("main", restart, in), {Name: "app"}},
 			statuses: []corev1.ContainerStatus{ended("main", "Error", 42, 12*time.Second), ended("app", "Error", 137, 10*time.Second)},
 		},
+		"another container restarts all, in the same second": {
+			specs:    []corev1.Container{withRule("main", all, in), {Name: "app"}},
+			statuses: []corev1.ContainerStatus{ended("main", "Error", 42, 10*time.Second), ended("app", "Error", 137, 10*time.Second)}, want: true,
+		},
+		"another container restarts all, and this one takes a minute": {
+			specs:    []corev1.Container{withRule("main", all, in), {Name: "app"}},
+			statuses: []corev1.ContainerStatus{ended("main", "Error", 42, 70*time.Second), ended("app", "Error", 137, 10*time.Second)}, want: true,
+		},
 		"another container has restarted all long ago": {
 			specs:    []corev1.Container{withRule("main", all, in), {Name: "app"}},
 			statuses: []corev1.ContainerStatus{ended("main", "Error", 42, time.Hour), ended("app", "Error", 1, 10*time.Second)},

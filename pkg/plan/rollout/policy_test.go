@@ -40,7 +40,10 @@ func TestPolicyChangeEndsHalt(t *testing.T) {
 			gone := Pod(3, V2, NotReady)
 			s := Tell(t, Next(4, Limits("0", "1")), Pod(0), Pod(1), Pod(2), gone)
 			Crashing(gone)
-			s.After(time.Second)
+			const want = "onFailure Halt, failureThreshold 1, gracePeriodSeconds 30, bakeSeconds 30"
+			if status := s.After(time.Second); status.Rollout.JudgedBy != want {
+				t.Errorf("judged by %q, want %q", status.Rollout.JudgedBy, want)
+			}
 			s.O.Pods = s.O.Pods[:3]
 			s.After(time.Hour) // the failed pod is gone, and there is no replacement
 			test.change(s.O.Manager)

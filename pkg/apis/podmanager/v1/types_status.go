@@ -168,7 +168,7 @@ type RolloutStatus struct {
 	JudgedBy string `json:"judgedBy,omitempty"`
 }
 
-// FailingPod is a pod that has failed and not recovered. All times are measured by the controller's clock.
+// FailingPod is a pod that has failed and not recovered. All times are by the API server's clock.
 type FailingPod struct {
 	Name string    `json:"name"`
 	UID  types.UID `json:"uid"`

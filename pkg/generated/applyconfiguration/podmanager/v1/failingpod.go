@@ -26,7 +26,7 @@ import (
 // FailingPodApplyConfiguration represents a declarative configuration of the FailingPod type for use
 // with apply.
 //
-// FailingPod is a pod that has failed and not recovered. All times are measured by the controller's clock.
+// FailingPod is a pod that has failed and not recovered. All times are by the API server's clock.
 type FailingPodApplyConfiguration struct {
 	Name *string    `json:"name,omitempty"`
 	UID  *types.UID `json:"uid,omitempty"`

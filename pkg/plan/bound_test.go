@@ -1,0 +1,105 @@
+package plan_test
+
+import (
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	. "github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
+)
+
+// A plan that fits into one sync is not followed by another at once.
+func TestBound(t *testing.T) {
+	for replicas, want := range map[int32]struct {
+		count int
+		again bool
+	}{MaxPerSync - 1: {MaxPerSync - 1, false}, MaxPerSync: {MaxPerSync, false}, MaxPerSync + 1: {MaxPerSync, true}} {
+		var pods []*corev1.Pod
+		for i := range int(replicas) {
+			pods = append(pods, Pod(i))
+		}
+		plans := map[string]Plan{
+			"created": Make(Observe(Manager(replicas))),
+			"deleted": Make(Observe(Manager(0), pods...)),
+			"updated": Make(RollingOut(Next(replicas, InPlace(v1.InPlaceIfPossible, 0), Limits("0", "100%")), pods...)),
+		}
+		for what, plan := range plans {
+			count := len(plan.Create) + len(plan.Delete) + len(plan.Update)
+			if got := plan.Again.Why == requeue.RequeueMore; count != want.count || got != want.again {
+				t.Errorf("%d pods: %d %s, again %v", replicas, count, what, got)
+			}
+		}
+	}
+}
+
+// A pod is too old from the moment on that was announced, not a moment later.
+func TestOldestOnTime(t *testing.T) {
+	m := Manager(2, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)} })
+	pods := []*corev1.Pod{Pod(0, CreatedAgo(0)), Pod(1, CreatedAgo(time.Minute))}
+	_, wait := leaving.Oldest(m, pods, Now)
+	if wait < 50*time.Minute || wait > time.Hour {
+		t.Fatalf("the next is due in %v", wait)
+	}
+	if oldest, again := leaving.Oldest(m, pods, Now.Add(wait-time.Second)); oldest != nil || again != time.Second {
+		t.Errorf("a second before: %v, due in %v", oldest, again)
+	}
+	if oldest, _ := leaving.Oldest(m, pods, Now.Add(wait)); oldest == nil {
+		t.Error("on time: none is too old")
+	}
+}
+
+// The event of a deletion has its reason: pods of a revision that was rolled back are not called surplus or outdated.
+func TestWhyDeleted(t *testing.T) {
+	for name, test := range map[string]struct {
+		observed Observed
+		want     rollout.Why
+	}{
+		"rolled back":   {RollingOut(Next(3, Limits("0", "1"), Rollback, FailedNow), Pod(0), Pod(1), Pod(2, V2)), rollout.WhyRolledBack},
+		"rolled out":    {RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), Pod(2)), rollout.WhyOutdated},
+		"moved back":    {RollingOut(Next(3, Limits("0", "1"), Partition("3")), Pod(0), Pod(1), Pod(2, V2)), rollout.WhyMovedBack},
+		"scaled down":   {RollingOut(Next(2, Limits("0", "1"), Partition("2")), Pod(0), Pod(1), Pod(2)), rollout.WhySurplus},
+		"none is wrong": {RollingOut(Next(3, Limits("0", "1")), Pod(0, V2), Pod(1, V2), Pod(2, V2), Pod(3, V2)), rollout.WhySurplus},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := Make(test.observed)
+			if len(plan.Delete) != 1 || plan.Delete[0].Why != test.want {
+				t.Errorf("deleted %+v, want one: %s", plan.Delete, test.want)
+			}
+		})
+	}
+}
+
+// With maxUnavailable 0, the replacement of a pod that is marked for deletion comes first, and has the revision that the pod has.
+func TestMarkedIsReplacedFirst(t *testing.T) {
+	for name, test := range map[string]struct {
+		observed Observed
+		want     string
+	}{
+		"of the new side, beside a partition": {
+			RollingOut(Next(3, Limits("1", "0"), Partition("1")), Pod(0), Pod(1, V2, Marked), Pod(2, V2)), "+3 new",
+		},
+		"of the old side": {RollingOut(Next(3, Limits("1", "0"), Partition("1")), Pod(0, Marked), Pod(1, V2), Pod(2, V2)), "+3 old"},
+		"two, and room for one": {
+			RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2, Marked), Pod(2, V2)), "+3 new",
+		},
+		"beside a missing pod":              {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2)), "+2 new, +3 new"},
+		"its replacement is there":          {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2), Pod(3, V2, NotReady)), ""},
+		"two, and the replacement of one":   {RollingOut(Next(3, Limits("2", "0")), Pod(0, V2, Marked), Pod(1, V2, Marked), Pod(2, V2), Pod(3, V2, NotReady)), "+4 new"},
+		"its replacement is available":      {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2), Pod(3, V2)), "-0"},
+		"a marked pod that is not ready":    {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked, NotReady), Pod(1, V2), Pod(2, V2)), "+3 new, -0"},
+		"maxUnavailable allows it directly": {RollingOut(Next(3, Limits("1", "1")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2)), "+3 new, -0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := ActionsOf(Make(test.observed)); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
