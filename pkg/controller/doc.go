@@ -7,7 +7,7 @@
 //
 //	metrics    podmanager_* metrics
 //	access     which rights the controller has
-//	syncstate  what one sync of a PodManager leaves for the next
+//	syncstate  what one sync of a PodManager leaves for the next, and what it waits for
 //	queue      why a key is queued, and when it is requeued
 //	source     informers: what is watched, and what the caches keep
 //	reconcile  what the parts of a sync share

@@ -182,7 +182,7 @@ func (e *Election) release(ctx context.Context) {
 	switch {
 	case errors.Is(err, errShared):
 	case err != nil:
-		logger.Error(err, "Failed to release the Lease; it will expire")
+		logger.Error(err, "Failed to release the Lease; if this process holds it, it will expire")
 	case isOurs:
 		logger.Info("Released the lease")
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
@@ -112,8 +111,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 	}
 	live = e.States.Of(key).WithWholeStatus(live)
 	// Comparing the generation is not enough: after an etcd restore, the same generation may have a different spec.
-	if err == nil && live.UID == manager.UID && live.DeletionTimestamp.Equal(manager.DeletionTimestamp) &&
-		equality.Semantic.DeepEqual(live.Spec, manager.Spec) && status.RemembersTheSame(&live.Status, &manager.Status) {
+	if err == nil && live.UID == manager.UID && hasSameIntent(live, manager) && status.RemembersTheSame(&live.Status, &manager.Status) {
 		return false
 	}
 	if err == nil && consistency.IsNewer(live.ResourceVersion, manager.ResourceVersion) {

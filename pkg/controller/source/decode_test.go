@@ -57,13 +57,18 @@ func TestDecodeList(t *testing.T) {
 	if good.DesiredReplicas() != 3 || fine.DesiredReplicas() != 1 || len(good.Annotations) != 1 || good.Annotations["team"] != "a" || len(good.ManagedFields) > 0 {
 		t.Errorf("good PodManagers: %+v, %+v", good, fine)
 	}
-	for _, broken := range []v1.PodManager{bad, large} {
-		if broken.Name == "" || broken.UID != "uid" || broken.Finalizers[0] != v1.Finalizer || broken.ResourceVersion != "5" || broken.Status.Replicas != 2 || broken.Spec.Replicas != nil {
-			t.Errorf("undecodable PodManager: %+v", broken)
-		}
-		if why := broken.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
-			t.Errorf("%s is annotated with %q", broken.Name, why)
-		}
+	checkUndecodable(t, &bad)
+	checkUndecodable(t, &large)
+}
+
+// checkUndecodable checks that a PodManager whose replicas do not fit has its identity and status, and says what is wrong.
+func checkUndecodable(t *testing.T, broken *v1.PodManager) {
+	t.Helper()
+	if broken.Name == "" || broken.UID != "uid" || broken.Finalizers[0] != v1.Finalizer || broken.ResourceVersion != "5" || broken.Status.Replicas != 2 || broken.Spec.Replicas != nil {
+		t.Errorf("undecodable PodManager: %+v", broken)
+	}
+	if why := broken.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
+		t.Errorf("%s is annotated with %q", broken.Name, why)
 	}
 }
 

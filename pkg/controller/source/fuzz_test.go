@@ -36,11 +36,8 @@ func FuzzDecode(f *testing.F) {
 		if data, err = object.MarshalJSON(); err != nil { // as API servers store it: 0e0 becomes 0
 			return
 		}
-		got := decode(data)
-		if got.Name != "web" || got.Namespace != "ns" || got.UID != "uid" || got.ResourceVersion != "5" || len(got.ManagedFields) > 0 {
-			t.Errorf("the metadata became %+v", got.ObjectMeta)
-		}
-		want := &v1.PodManager{}
+		got, want := decode(data), &v1.PodManager{}
+		checkIdentity(t, got)
 		fits := utiljson.Unmarshal(data, want) == nil // case-sensitive, like the API server
 		why, isMarked := got.Annotations[Undecodable]
 		switch {
@@ -55,6 +52,14 @@ func FuzzDecode(f *testing.F) {
 		}
 		trimRevision(t, spec)
 	})
+}
+
+// checkIdentity checks the metadata of FuzzDecode's PodManager.
+func checkIdentity(t *testing.T, got *v1.PodManager) {
+	t.Helper()
+	if got.Name != "web" || got.Namespace != "ns" || got.UID != "uid" || got.ResourceVersion != "5" || len(got.ManagedFields) > 0 {
+		t.Errorf("the metadata became %+v", got.ObjectMeta)
+	}
 }
 
 // trimRevision checks that the cache keeps the data of a revision unchanged, whatever it is.

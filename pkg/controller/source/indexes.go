@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// The resources that the Tracker follows.
+// The resources that a Tracker follows.
 const (
 	PodsResource      consistency.Resource = "pods"
 	RevisionsResource consistency.Resource = "controllerrevisions"
