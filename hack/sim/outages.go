@@ -129,9 +129,7 @@ func (k *kubelets) setOutage(name string, is outage) (before outage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, k.outages[name] = k.outages[name], is
-	for _, runner := range k.pods {
-		runner.wakeUp()
-	}
+	k.wakeAll()
 	return before
 }
 
