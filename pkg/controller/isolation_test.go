@@ -15,6 +15,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/metadata"
 	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -62,7 +63,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(newManager("poison"), newManager("good"))
 	clients := fakeClients(kube, managers)
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -31,7 +32,7 @@ func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.C
 		managers := fake.NewSimpleClientset(objects...)
 		clients := fakeClients(kube, managers)
 		scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto)
+		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
 		if err != nil {
 			t.Fatal(err)
 		}
