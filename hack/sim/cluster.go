@@ -48,6 +48,8 @@ type Cluster struct {
 	users     []*user
 	settings  settings
 	hasCrowd  bool // whether there are many small PodManagers, too
+	// outages are the dice for outages of nodes; nil if there are none.
+	outages *dice.Dice
 	// areClocksOff is whether the clocks of the controller's processes are off by minutes.
 	areClocksOff bool
 	troubles     []string // kinds of faults; a kind is repeated according to its likelihood

@@ -78,6 +78,7 @@ func (c *Cluster) setTraits() {
 		c.rules.mirror = dice.Pick(c.dice, namespaces...)
 	}
 	c.hasCrowd = c.dice.Chance(0.25)
+	c.outages = outageDice(c.seed)
 	c.areClocksOff = dice.New(c.seed ^ hashOf("clocks")).Chance(0.3)
 	c.rules.kinds = dice.Pick(c.dice, []string{"refuse"}, []string{"slow"}, []string{"map"}, []string{"slow", "map", "quota"})
 	for _, kind := range []string{"process", "server", "network", "rules"} {
@@ -158,8 +159,8 @@ func (c *Cluster) troubled(course Course) {
 			u.live(deadline, every)
 		})
 	}
-	if d, areThere := outagesOf(c.seed); areThere && !course.Fair {
-		acting.Go(func() { c.loseNodes(d, deadline) })
+	if c.outages != nil {
+		acting.Go(func() { c.loseNodes(*c.outages, deadline) })
 	}
 	if c.hasCrowd {
 		acting.Go(func() { c.crowd(deadline) })

@@ -4,7 +4,8 @@
 //	cluster.go   a cluster: API server, nodes, garbage collector, replicas of the controller; course.go a course of faults and calm
 //	apiserver    the API server
 //	nodes.go     the scheduler and the kubelets, based on pkg/world; garbage.go the garbage collector
-//	replica.go   a process of the controller, which can be started, killed and frozen
+//	outages.go   nodes that are drained and lost
+//	replica.go   a process of the controller, which can be started, killed and frozen, and whose clock may be off
 //	faults.go    faults between a replica and the API server
 //	users.go     users who create, edit, scale, orphan and delete
 //	rules.go     admission that refuses, changes or delays writes for a while

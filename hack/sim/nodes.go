@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -72,6 +73,13 @@ func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	}
 	runner.latest = pod
 	runner.wakeUp()
+}
+
+// wakeAll wakes all runners, always in the same order. The caller holds the lock.
+func (k *kubelets) wakeAll() {
+	for _, uid := range slices.Sorted(maps.Keys(k.pods)) {
+		k.pods[uid].wakeUp()
+	}
 }
 
 func (r *podRunner) wakeUp() {
@@ -270,7 +278,5 @@ func (k *kubelets) calm() {
 	defer k.mu.Unlock()
 	k.nodes.Calm = true
 	k.nodes.Reconnect()
-	for _, runner := range k.pods {
-		runner.wakeUp()
-	}
+	k.wakeAll()
 }

@@ -25,11 +25,13 @@ const (
 	lost     outage = "lost"
 )
 
-// outagesOf returns the dice for the outages of a cluster; false if it has none. The dice are separate, so that the outages do not change the rest of a
-// course.
-func outagesOf(seed uint64) (dice.Dice, bool) {
+// outageDice returns the dice for the outages of a cluster; nil if it has none. They are separate, so that the outages do not change the rest of a course.
+func outageDice(seed uint64) *dice.Dice {
 	d := dice.New(seed ^ hashOf("outages"))
-	return d, d.Chance(0.3)
+	if !d.Chance(0.3) {
+		return nil
+	}
+	return &d
 }
 
 // loseNodes lets nodes be drained and lost until the deadline. In the end all nodes are back.
@@ -129,9 +131,7 @@ func (k *kubelets) setOutage(name string, is outage) (before outage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before, k.outages[name] = k.outages[name], is
-	for _, runner := range k.pods {
-		runner.wakeUp()
-	}
+	k.wakeAll()
 	return before
 }
 

@@ -88,19 +88,41 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	u := c.newUser(0)
 	var warnings strings.Builder
 	c.server.Admit(func(_ context.Context, review *apiserver.Review) error {
-		r := review.Request
 		if event, isEvent := review.Object.(*eventsv1.Event); isEvent && event.Type == corev1.EventTypeWarning {
 			// Collected here, because events of the same instant have the same name. That happens only in fake time.
 			fmt.Fprintln(&warnings, event.Note)
 		}
-		if !isOn || !isReplica(r) || r.Resource.Name != write.resource || review.Operation != write.operation || r.Subresource != write.subresource ||
-			write.isOf != nil && !write.isOf(review) {
+		if !isOn || !write.matches(review) {
 			return nil
 		}
 		tries++
 		return refusal
 	})
 	failures, most := u.lead()
+	checkTries(t, write, refusal, tries)
+	refusedForGood := slices.Index(refusedWith, refusal) < 4
+	isTold := strings.Contains(failures, "the policy says no") && strings.Contains(warnings.String(), "the policy says no")
+	if refusedForGood && write.isTold && !isTold {
+		t.Errorf("not told. ReplicaFailure: %s; events: %s", failures, &warnings)
+	}
+	if write.goesOn && most < 3 {
+		t.Errorf("%d pods at the most, want 3", most)
+	}
+	isOn = false
+	pause(c.ctx, 3*time.Minute)
+	checkRecovered(t, u)
+}
+
+// matches reports whether a write is of this kind.
+func (w refusedWrite) matches(review *apiserver.Review) bool {
+	r := review.Request
+	return isReplica(r) && r.Resource.Name == w.resource && review.Operation == w.operation && r.Subresource == w.subresource &&
+		(w.isOf == nil || w.isOf(review))
+}
+
+// checkTries checks that a refused write was tried again with backoff.
+func checkTries(t *testing.T, write refusedWrite, refusal error, tries int) {
+	t.Helper()
 	if apierrors.IsTooManyRequests(refusal) || apierrors.IsTimeout(refusal) {
 		tries /= 5 // client-go retries such requests itself, after a second
 	}
@@ -113,16 +135,12 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	if tries > mostTries {
 		t.Errorf("%d tries in five minutes, want %d at the most", tries, mostTries)
 	}
-	refusedForGood := slices.Index(refusedWith, refusal) < 4
-	isTold := strings.Contains(failures, "the policy says no") && strings.Contains(warnings.String(), "the policy says no")
-	if refusedForGood && write.isTold && !isTold {
-		t.Errorf("not told. ReplicaFailure: %s; events: %s", failures, &warnings)
-	}
-	if write.goesOn && most < 3 {
-		t.Errorf("%d pods at the most, want 3", most)
-	}
-	isOn = false
-	pause(c.ctx, 3*time.Minute)
+}
+
+// checkRecovered checks that nothing is left of the refusals once the write has been admitted again.
+func checkRecovered(t *testing.T, u *user) {
+	t.Helper()
+	c := u.c
 	manager, err := c.managers.AppsV1().PodManagers(u.namespace).Get(c.ctx, u.name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func (c *Cluster) newUser(index int) *user {
 	name := fmt.Sprintf("web-%d", index)
 	d := dice.Dice{Rand: rand.New(rand.NewPCG(c.seed, hashOf(name)))}
 	u := &user{c: c, namespace: namespaces[index%len(namespaces)], name: name, dice: d}
-	if _, areThere := outagesOf(c.seed); areThere {
+	if c.outages != nil {
 		u.leaving = ptr.To(dice.New(c.seed ^ hashOf(name+" leaving")))
 		u.rules = randomDisruption(*u.leaving)
 	}
