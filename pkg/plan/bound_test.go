@@ -43,15 +43,20 @@ func TestBound(t *testing.T) {
 func TestOldestOnTime(t *testing.T) {
 	m := Manager(2, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)} })
 	pods := []*corev1.Pod{Pod(0, CreatedAgo(0)), Pod(1, CreatedAgo(time.Minute))}
-	_, wait := leaving.Oldest(m, pods, Now)
+	renew := func(now time.Time) leaving.Found {
+		found := leaving.Find(m, nil, pods, now)
+		found.Renew(m, 0, now)
+		return found
+	}
+	wait := renew(Now).Again
 	if wait < 50*time.Minute || wait > time.Hour {
 		t.Fatalf("the next is due in %v", wait)
 	}
-	if oldest, again := leaving.Oldest(m, pods, Now.Add(wait-time.Second)); oldest != nil || again != time.Second {
-		t.Errorf("a second before: %v, due in %v", oldest, again)
+	if found := renew(Now.Add(wait - time.Second)); len(found.Leave) > 0 || found.Again != time.Second {
+		t.Errorf("a second before: %v leave, due in %v", found.Leave, found.Again)
 	}
-	if oldest, _ := leaving.Oldest(m, pods, Now.Add(wait)); oldest == nil {
-		t.Error("on time: none is too old")
+	if found := renew(Now.Add(wait)); len(found.Leave) != 1 {
+		t.Errorf("on time: %d leave", len(found.Leave))
 	}
 }
 

@@ -45,12 +45,10 @@ type PodManagerStatusApplyConfiguration struct {
 	// LeavingReplicas is the number of pods that still run, but no longer count, because their node is drained or lost, or because
 	// they are too old. The other numbers do not include them.
 	LeavingReplicas *int32 `json:"leavingReplicas,omitempty"`
-	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
-	// cannot choose between spec.image and the images of spec.template.
 	// LeavingPods are the pods that leavingReplicas counts, sorted; the first 100 of them.
 	LeavingPods []LeavingPodApplyConfiguration `json:"leavingPods,omitempty"`
-	// Image has the images of the present template, separated by commas. It is here because a column of kubectl get
-	// cannot show spec.image or the template's images, whichever is set.
+	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
+	// cannot choose between spec.image and the images of spec.template.
 	Image *string `json:"image,omitempty"`
 	// Selector selects the pods, as text, for kubectl scale and the HorizontalPodAutoscaler.
 	Selector *string `json:"selector,omitempty"`
