@@ -3,8 +3,10 @@ package world
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -65,11 +67,20 @@ func (s *synced) checkFailed() error {
 		return fmt.Errorf("%s is not the new revision", s.status.FailedRevision)
 	case s.Manager.OnFailure() != v1.RollbackOnFailure || s.Manager.Spec.Paused || s.Manager.Strategy() == v1.OnDeleteStrategy:
 		return errors.New("the spec does not ask for a rollback")
+	case s.wasMarked():
+		return nil // its time was over under another policy
 	case graceOver < s.Manager.FailureThreshold() && !isLate:
 		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
 			graceOver, s.Manager.FailureThreshold(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
 	return nil
+}
+
+// wasMarked reports whether the new revision was marked as failed before the sync, because its pods had not recovered in time.
+func (s *synced) wasMarked() bool {
+	return slices.ContainsFunc(s.observed.Revisions, func(r *appsv1.ControllerRevision) bool {
+		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
+	})
 }
 
 // checkGrace checks that a halt is Stalled only once the grace period of at least failureThreshold pods is over.
