@@ -37,7 +37,7 @@ func (s *space) addNodes() {
 // applyAlone applies a PodManager with one pod and a PodDisruptionBudget that lets none be missing, and returns the pod's node.
 func (s *space) applyAlone(name, disruption string) (node string) {
 	s.T.Helper()
-	s.apply(name, fmt.Sprintf("{replicas: 1, %s"+ownTemplate+", %s}", disruption, s.Name, name, hasty))
+	s.apply(name, fmt.Sprintf("{replicas: 1, %s%s, %s}", disruption, fmt.Sprintf(ownTemplate, s.Name, name), hasty))
 	s.Apply(fmt.Sprintf(budgetOf, name, s.Name))
 	s.rest(name, v1.ReasonAllAvailable)
 	return s.podsOf(name)[0].Spec.NodeName

@@ -37,6 +37,7 @@ func unschedulable(p *corev1.Pod) {
 	p.Spec.NodeName = ""
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient cpu.",
+		LastTransitionTime: metav1.NewTime(Now),
 	})
 }
 
