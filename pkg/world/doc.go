@@ -8,10 +8,7 @@
 //	blame.go     which pods have failed on their own, and since when
 //	leaving.go   a world whose nodes are drained and lost, and what the rules of spec.disruption make of that
 //	course.go    a world without randomness that continues from existing objects, for kubectl pm simulate; describe.go formats it
-//
-//	nodes        the scheduler and the kubelets
-//	users        random specs, and the users who edit them
-//	dice         random decisions
+//	nodes, users, dice   the scheduler and the kubelets; random specs and edits; random decisions
 //
 // The promises of the planner are listed in properties_test.go; manual_test.go says which of them judge which sentence of the manual. The tests run a
 // fixed set of scenarios. PLAN_TIME=10m go test . -run TestProperties -v runs others for that long; a failure prints its seed, and PLAN_SEED=<seed>
