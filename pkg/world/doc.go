@@ -3,10 +3,9 @@
 //
 //	world.go     the cluster with its past, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
 //	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go applies patches like the API server
-//	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile
+//	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile, leaving.go nodes that are drained and lost
 //	truth.go     the truth, independent of the planner: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed on their own, and since when
-//	leaving.go   a world whose nodes are drained and lost, and what the rules of spec.disruption make of that
 //	course.go    a world without randomness that continues from existing objects, for kubectl pm simulate; describe.go formats it
 //	nodes, users, dice   the scheduler and the kubelets; random specs and edits; random decisions
 //
