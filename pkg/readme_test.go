@@ -35,21 +35,7 @@ func TestFirstChangeApplies(t *testing.T) {
 		t.Fatalf("README.md has %d diffs, want one", len(diffs))
 	}
 	copied := t.TempDir()
-	var files []string
-	for _, match := range regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`).FindAllStringSubmatch(diffs[0], -1) {
-		content, err := os.ReadFile(filepath.Join("..", match[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		target := filepath.Join(copied, match[1])
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(target, content, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, target)
-	}
+	files := copyChanged(t, diffs[0], copied)
 	apply := func(flags ...string) ([]byte, error) {
 		command := exec.CommandContext(t.Context(), "git", append([]string{"apply"}, flags...)...)
 		command.Dir, command.Stdin = copied, strings.NewReader(diffs[0])
@@ -74,6 +60,26 @@ func TestFirstChangeApplies(t *testing.T) {
 			t.Errorf("%s is not formatted after the change (error %v)", path, err)
 		}
 	}
+}
+
+// copyChanged copies the files that a diff changes into a folder.
+func copyChanged(t *testing.T, diff, folder string) (files []string) {
+	t.Helper()
+	for _, match := range regexp.MustCompile(`(?m)^\+\+\+ b/(.*)$`).FindAllStringSubmatch(diff, -1) {
+		content, err := os.ReadFile(filepath.Join("..", match[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		target := filepath.Join(folder, match[1])
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, target)
+	}
+	return files
 }
 
 // The log of "The life of one event" has messages that the named files log.

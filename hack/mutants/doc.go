@@ -1,6 +1,7 @@
 // Command mutants breaks the planner on purpose, and shows whether its tests notice.
 //
 //	table.go     hand-written mutants: each breaks a promise, and names what has to catch it, the world of pkg/world or the unit tests
+//	leaving.go   those of drained and lost nodes, and of old pods
 //	operators.go mutants by rule: the other comparison, the other operator, a negated condition
 //	rewrite.go   a source with switches, so that one program has many mutants
 //	programs.go  chooses the mutants of the sample that compile, and builds the test programs that have all of them

@@ -1,5 +1,7 @@
 package main
 
+import "slices"
+
 // judge is what has to catch a mutant.
 type judge string
 
@@ -18,7 +20,9 @@ type entry struct {
 	file, before, after string
 }
 
-var table = []entry{
+var table = slices.Concat(rolloutTable, leavingTable)
+
+var rolloutTable = []entry{
 	{
 		name: "no-bake", about: "a revision is good as soon as enough pods are available", by: byWorld, file: "pkg/plan/rollout/proven.go",
 		before: "bake := r.Manager.BakeTime() + r.jitter()",
@@ -304,81 +308,6 @@ var table = []entry{
 		}
 `,
 		after: "",
-	},
-	{
-		name: "leaving-counts", about: "a pod that is leaving counts as one that serves", by: byWorld, file: "pkg/plan/leaving.go",
-		before: "o.Capabilities, found.Stay, finished,",
-		after:  "o.Capabilities, active, finished,",
-	},
-	{
-		name: "never-replaced", about: "pods of drained nodes get no replacement", by: byWorld, file: "pkg/plan/leaving/leaving.go",
-		before: `case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":`,
-		after:  `case rules.OnDrain == v1.ReplaceDrain && node.Draining == "never":`,
-	},
-	{
-		name: "lost-unnoticed", about: "a lost node's pods count until another event arrives", by: byWorld, file: "pkg/plan/leaving/leaving.go",
-		before: "found.Again = requeue.Sooner(found.Again, wait)",
-		after:  "found.Again = requeue.Sooner(found.Again, 0*wait)",
-	},
-	{
-		name: "replaced-at-once", about: "all drained pods get their replacements at once", by: byWorld, file: "pkg/plan/leaving/leaving.go",
-		before: "mayCreate := max(0, max(1, manager.MaxSurge())-min(unavailable, extra))",
-		after:  "mayCreate := max(len(drained), max(1, manager.MaxSurge())-min(unavailable, extra))",
-	},
-	{
-		name: "drained-zero", about: "zero replicas leave pods on drained nodes", by: byWorld, file: "pkg/plan/leaving/leaving.go",
-		before: " || manager.DesiredReplicas() == 0 {",
-		after:  " || manager.DesiredReplicas() < 0 {",
-	},
-	{
-		name: "replaced-never-two", about: "Recreate and TerminationComplete run a replacement beside a drained pod", by: byWorld, file: "pkg/plan/leaving/leaving.go",
-		before: "if manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete {",
-		after:  "if manager.Strategy() == v1.RecreateStrategy && manager.Spec.PodReplacementPolicy == v1.TerminationComplete {",
-	},
-	{
-		name: "superseded-early", about: "a leaving pod of an old revision is deleted before its replacement is available", by: byWorld, file: "pkg/plan/leaving.go",
-		before: "if p.uncovered == 0 {",
-		after:  "if p.uncovered >= 0 {",
-	},
-	{
-		name: "superseded-stays", about: "a leaving pod of an old revision outlives the rollout", by: byUnit, file: "pkg/plan/leaving.go",
-		before: "if p.uncovered == 0 {",
-		after:  "if p.uncovered < 0 {",
-	},
-	{
-		name: "replaced-by-other", about: "a replacement gets the current revision, not that of the pod that leaves", by: byUnit, file: "pkg/plan/rollout/state.go",
-		before: "range slices.Concat(r.pods, r.leaving) {",
-		after:  "range slices.Concat(r.pods, r.leaving[:0]) {",
-	},
-	{
-		name: "age-before-replacement", about: "a pod that is too old is deleted before its replacement is available", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available >= desired:",
-		after:  "case available >= desired-1:",
-	},
-	{
-		name: "age-in-a-rollout", about: "pods are replaced for their age during a rollout, a halt and a pause", by: byWorld, file: "pkg/plan/leaving.go",
-		before: "if r.IsAtRest() {",
-		after:  "if r != nil {",
-	},
-	{
-		name: "age-youngest-first", about: "the youngest of the pods that are too old goes first", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "pod.CreationTimestamp.Before(&found.CreationTimestamp) ||",
-		after:  "found.CreationTimestamp.Before(&pod.CreationTimestamp) ||",
-	},
-	{
-		name: "age-never", about: "a pod that is too old never gets a replacement", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available == desired-1 || len(f.Stay) > desired:",
-		after:  "case available == desired && len(f.Stay) > desired:",
-	},
-	{
-		name: "forced-early", about: "a terminating pod of a lost node is deleted by force at once", by: byUnit, file: "pkg/plan/leaving/force.go",
-		before: "since.Add(after).Sub(now); until > 0",
-		after:  "since.Add(0 * after).Sub(now); until > 0",
-	},
-	{
-		name: "forced-alive", about: "a terminating pod is deleted by force although its node is there", by: byWorld, file: "pkg/plan/leaving/force.go",
-		before: "if since.IsZero() || grace != nil && *grace == 0 {",
-		after:  "if grace != nil && *grace == 0 {",
 	},
 	{
 		name: "policy-keeps-halt", about: "a halt outlasts a change of the failure policy", by: byUnit, file: "pkg/plan/rollout/policy.go",

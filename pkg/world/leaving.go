@@ -149,14 +149,7 @@ func (w *World) evict() bool {
 		}
 	}
 	for _, p := range w.Pods {
-		if !d.draining[p.Spec.NodeName] || p.DeletionTimestamp != nil || nodes.IsFinished(p) || !w.isOurs(p) {
-			continue
-		}
-		spare := healthy - w.Manager.DesiredReplicas()
-		if nodes.IsReady(p) {
-			spare--
-		}
-		if d.hasBudget && spare < 0 && p.Status.Phase != corev1.PodPending {
+		if !d.draining[p.Spec.NodeName] || p.DeletionTimestamp != nil || nodes.IsFinished(p) || !w.isOurs(p) || !w.mayEvict(p, healthy) {
 			continue
 		}
 		w.logf("%s: is evicted by the drain", p.Name)
@@ -165,6 +158,14 @@ func (w *World) evict() bool {
 		return true
 	}
 	return false
+}
+
+// mayEvict reports whether the PodDisruptionBudget, if there is one, allows to evict a pod while so many are healthy.
+func (w *World) mayEvict(p *corev1.Pod, healthy int) bool {
+	if nodes.IsReady(p) {
+		healthy--
+	}
+	return !w.disruption.hasBudget || healthy >= w.Manager.DesiredReplicas() || p.Status.Phase == corev1.PodPending
 }
 
 // endDrains uncordons all nodes.

@@ -219,7 +219,7 @@ func (s *synced) checkLeaving() error {
 		return fmt.Errorf("%d pods leave because of their age", tooOld)
 	}
 	for _, p := range s.activePods() { // those that do not leave
-		if s.leavingBecause(p) == leaving.Lost {
+		if s.leavingBecause(p) == leaving.Lost && len(s.plan.Leaving) < s.Manager.DesiredReplicas() { // no more leave at a time
 			return fmt.Errorf("%s counts, although its node is lost", p.Name)
 		}
 		if s.disruption.isStorm && s.IsNodeLost(p.Spec.NodeName) && s.isLeaving(p) && !s.IsCordoned(p.Spec.NodeName) {
@@ -256,8 +256,7 @@ func (s *synced) checkLeavingFirst() error {
 		}
 	}
 	for _, d := range s.plan.Delete {
-		hasBegun := s.isLeaving(d.Pod) || d.Why == rollout.WhyTooOld && s.Manager.MaxSurge() > 0 && s.Manager.Spec.PodReplacementPolicy != v1.TerminationComplete
-		if !d.Force && d.Pod.DeletionTimestamp == nil && hasBegun && stay < s.Manager.DesiredReplicas() {
+		if !d.Force && d.Pod.DeletionTimestamp == nil && s.hasBegunToLeave(d) && stay < s.Manager.DesiredReplicas() {
 			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, stay, s.Manager.DesiredReplicas())
 		}
 		if d.Force && (!s.IsNodeLost(d.Pod.Spec.NodeName) || d.Pod.DeletionTimestamp == nil || s.disruption.isStorm) {
@@ -265,6 +264,12 @@ func (s *synced) checkLeavingFirst() error {
 		}
 	}
 	return nil
+}
+
+// hasBegunToLeave reports whether the replacement of a deleted pod must be available before the deletion.
+func (s *synced) hasBegunToLeave(d rollout.Deletion) bool {
+	surgesFirst := s.Manager.MaxSurge() > 0 && s.Manager.Spec.PodReplacementPolicy != v1.TerminationComplete
+	return s.isLeaving(d.Pod) || d.Why == rollout.WhyTooOld && surgesFirst
 }
 
 // checkLeavingPace checks that replacements of drained pods come maxSurge at a time, one at the least: no more pods above the desired number than that do
@@ -300,23 +305,25 @@ func (s *synced) checkLeavingPace() error {
 	return nil
 }
 
-// checkAge checks that at most one pod is deleted for its age, the oldest, and none during a rollout, a halt or a pause.
-func (s *synced) checkAge() error {
-	if s.disruption == nil {
-		return nil
-	}
-	var renewed []*corev1.Pod
+// renewed returns the pods that are deleted or leave because of their age.
+func (s *synced) renewed() (pods []*corev1.Pod) {
 	for _, d := range s.plan.Delete {
 		if d.Why == rollout.WhyTooOld {
-			renewed = append(renewed, d.Pod)
+			pods = append(pods, d.Pod)
 		}
 	}
 	for _, l := range s.plan.Leaving {
 		if l.Cause == leaving.TooOld {
-			renewed = append(renewed, l.Pod)
+			pods = append(pods, l.Pod)
 		}
 	}
-	if len(renewed) == 0 {
+	return pods
+}
+
+// checkAge checks that at most one pod is deleted for its age, the oldest, and none during a rollout, a halt or a pause.
+func (s *synced) checkAge() error {
+	renewed := s.renewed()
+	if s.disruption == nil || len(renewed) == 0 {
 		return nil
 	}
 	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != s.updateHash }

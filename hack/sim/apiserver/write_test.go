@@ -62,16 +62,21 @@ func TestCreatedPod(t *testing.T) {
 		if len(pod.Name) != len("web-")+5 || len(pod.UID) != 36 || pod.CreationTimestamp.IsZero() || pod.Generation != 1 || pod.ResourceVersion != "2" {
 			t.Errorf("the metadata is %+v", pod.ObjectMeta)
 		}
-		if pod.Status.Phase != corev1.PodPending || pod.Status.QOSClass != corev1.PodQOSBestEffort {
-			t.Errorf("the status is %+v", pod.Status)
-		}
-		if *pod.Spec.TerminationGracePeriodSeconds != 30 || pod.Spec.RestartPolicy != corev1.RestartPolicyAlways || pod.Spec.Containers[0].ImagePullPolicy != corev1.PullIfNotPresent {
-			t.Errorf("the spec is %+v", pod.Spec)
-		}
+		checkDefaults(t, pod)
 		if live := must(s.pods().Get(ctx, pod.Name, get)); live.ResourceVersion != "2" || live.Name != pod.Name {
 			t.Errorf("it is read as %+v", live.ObjectMeta)
 		}
 	})
+}
+
+func checkDefaults(t *testing.T, pod *corev1.Pod) {
+	t.Helper()
+	if pod.Status.Phase != corev1.PodPending || pod.Status.QOSClass != corev1.PodQOSBestEffort {
+		t.Errorf("the status is %+v", pod.Status)
+	}
+	if *pod.Spec.TerminationGracePeriodSeconds != 30 || pod.Spec.RestartPolicy != corev1.RestartPolicyAlways || pod.Spec.Containers[0].ImagePullPolicy != corev1.PullIfNotPresent {
+		t.Errorf("the spec is %+v", pod.Spec)
+	}
 }
 
 func TestUpdate(t *testing.T) {
@@ -201,6 +206,16 @@ func TestPodManager(t *testing.T) {
 		made.ResourceVersion = ""
 		_, err = client.Update(ctx, made, update)
 		checkError(t, err, 422, "metadata.resourceVersion: Invalid value: 0: must be specified for an update")
+	})
+}
+
+func TestScale(t *testing.T) {
+	simulate(t, nil, func(t *testing.T, s sim) {
+		ctx := t.Context()
+		client := s.managers.AppsV1().PodManagers("default")
+		made := must(client.Create(ctx, &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodManagerSpec{Image: "nginx"}}, create))
+		made.Status.Replicas = 2
+		must(client.UpdateStatus(ctx, made, update))
 		scale := must(client.GetScale(ctx, "web", get))
 		if scale.Spec.Replicas != 3 || scale.Status.Replicas != 2 {
 			t.Errorf("the scale is %+v", scale)
@@ -210,7 +225,7 @@ func TestPodManager(t *testing.T) {
 		if live := must(client.Get(ctx, "web", get)); *live.Spec.Replicas != 5 || live.Generation != 2 || live.Status.Replicas != 2 {
 			t.Errorf("it is scaled to %d in generation %d", *live.Spec.Replicas, live.Generation)
 		}
-		_, err = client.UpdateScale(ctx, "web", scale, update)
+		_, err := client.UpdateScale(ctx, "web", scale, update)
 		checkError(t, err, 409, "the object has been modified")
 		_, err = client.Patch(ctx, "web", types.StrategicMergePatchType, []byte(`{}`), patch)
 		checkError(t, err, 415, "unknown format")

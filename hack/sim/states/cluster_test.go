@@ -154,17 +154,21 @@ func (s *space) tend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case event := <-w.ResultChan():
-			pod, isPod := event.Object.(*corev1.Pod)
-			switch {
-			case !isPod || event.Type == watch.Deleted:
-			case pod.DeletionTimestamp != nil && !s.holdsPods.Load():
-				_ = s.kube.CoreV1().Pods(namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
-			case pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Status.Conditions) == 0:
-				err := s.run(ctx, pod)
-				if isGone := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !isGone && ctx.Err() == nil {
-					s.t.Error(err)
-				}
+			if pod, isPod := event.Object.(*corev1.Pod); isPod && event.Type != watch.Deleted {
+				s.tendPod(ctx, pod)
 			}
+		}
+	}
+}
+
+func (s *space) tendPod(ctx context.Context, pod *corev1.Pod) {
+	switch {
+	case pod.DeletionTimestamp != nil && !s.holdsPods.Load():
+		_ = s.kube.CoreV1().Pods(namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
+	case pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" && len(pod.Status.Conditions) == 0:
+		err := s.run(ctx, pod)
+		if isGone := apierrors.IsNotFound(err) || apierrors.IsConflict(err); err != nil && !isGone && ctx.Err() == nil {
+			s.t.Error(err)
 		}
 	}
 }

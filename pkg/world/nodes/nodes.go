@@ -171,9 +171,7 @@ func (n *Nodes) Next(p *corev1.Pod) func() {
 func (n *Nodes) next(p *corev1.Pod) func() {
 	state := n.states[p.UID]
 	switch {
-	case n.IsLost(p):
-		return nil
-	case IsFinished(p), !n.Calm && n.Now.Before(state.idleUntil), p.Spec.NodeName == "" && len(n.cordoned) > 0 && len(n.openNodes()) == 0:
+	case n.isIdle(p):
 		return nil
 	case p.Spec.NodeName == "", n.course != nil && state.Observed == 0: // the template may name the node
 		return func() { n.schedule(p) }
@@ -196,6 +194,12 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 		return func() { n.SetReady(p, !IsReady(p)) }
 	}
 	return nil
+}
+
+// isIdle reports whether the pod's kubelet, or the scheduler, does nothing about the pod for now.
+func (n *Nodes) isIdle(p *corev1.Pod) bool {
+	hasNoNode := p.Spec.NodeName == "" && len(n.cordoned) > 0 && len(n.openNodes()) == 0
+	return n.IsLost(p) || IsFinished(p) || hasNoNode || !n.Calm && n.Now.Before(n.states[p.UID].idleUntil)
 }
 
 // closedGate returns a readiness gate of the pod that another controller has yet to open.
