@@ -39,7 +39,7 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, podstate.AnnotationSafeToEvict, "true")
 	}
 	if len(pod.Spec.TopologySpreadConstraints) == 0 {
-		pod.Spec.TopologySpreadConstraints = defaultSpread(manager, creation.SpreadOver)
+		pod.Spec.TopologySpreadConstraints = defaultSpread(manager, creation.Revision.Hash, creation.SpreadOver)
 	}
 	if manager.InPlaceGrace() > 0 && !creation.Ungated && !podstate.HasGate(pod) {
 		// Readiness gates cannot be added to an existing pod.

@@ -40,11 +40,12 @@ func (o Observed) spreadOver() []string {
 
 // defaultSpread returns constraints that spread the pods of a PodManager where possible. They count pods of the same revision only, as the scheduler does
 // for the ReplicaSet of a Deployment: during a rollout, pods that are about to go would otherwise keep new pods from their nodes, and leave these empty.
-func defaultSpread(manager *v1.PodManager, over []string) (constraints []corev1.TopologySpreadConstraint) {
+// They do not use matchLabelKeys, which the API server merges into the selector: it would refuse the stored pod when a backup tool creates it again.
+func defaultSpread(manager *v1.PodManager, revision string, over []string) (constraints []corev1.TopologySpreadConstraint) {
 	for _, key := range over {
 		constraints = append(constraints, corev1.TopologySpreadConstraint{
 			TopologyKey: key, MaxSkew: maxSkews[key], WhenUnsatisfiable: corev1.ScheduleAnyway,
-			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: manager.Name}}, MatchLabelKeys: []string{v1.LabelRevision},
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: revision}},
 		})
 	}
 	return constraints

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -54,7 +55,7 @@ func TestDefaultSpreading(t *testing.T) {
 				if c.TopologyKey == "rack" {
 					continue
 				}
-				if c.WhenUnsatisfiable != corev1.ScheduleAnyway || c.LabelSelector.MatchLabels[v1.LabelManager] != m.Name || !slices.Equal(c.MatchLabelKeys, []string{v1.LabelRevision}) {
+				if c.WhenUnsatisfiable != corev1.ScheduleAnyway || !maps.Equal(c.LabelSelector.MatchLabels, map[string]string{v1.LabelManager: m.Name, v1.LabelRevision: revision}) {
 					t.Errorf("%v", c)
 				}
 			}

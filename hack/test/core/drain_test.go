@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
-	"github.com/mycompany/podmanager/hack/test/harness/faults"
+	"github.com/mycompany/podmanager/hack/test/harness/lab"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
@@ -136,16 +136,23 @@ func (s *space) setReady(node string, ready corev1.ConditionStatus) {
 	}
 }
 
-// maxAge is the shortest age that the API server accepts, and ahead is how far a controller's clock is set ahead, so that all pods seem to be older.
+// maxAge is the shortest age that the API server accepts, and ahead is how far its clock is set ahead, so that all pods are older.
 const maxAge, ahead = 600, 700 * time.Second
 
-// Pods that are too old are replaced: the oldest first, one at a time, and each only once its replacement is available. A younger age is refused. The
-// controller's clock is set ahead, and put right when the pods of the beginning are gone: until then it takes the replacements for old, too.
+// Pods that are too old are replaced: the oldest first, one at a time, and each only once its replacement is available. A younger age is refused.
+// The controller goes by the API server's clock, which is set ahead. So this test has a separate cluster.
 func TestMaxPodAge(t *testing.T) {
-	s := newSpace(t)
-	p := s.private()
-	s.applyPrivate("web", fmt.Sprintf("{replicas: 1, disruption: {maxPodAgeSeconds: %d}, failurePolicy: {bakeSeconds: 0}, "+
-		"updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}, image: app}", maxAge))
+	t.Parallel()
+	s := newClusterSpace(t, "age")
+	p, err := startController("age", "-kubeconfig", s.Cluster.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Kill() })
+	// KWOK lets a pod terminate until its deletionTimestamp, by its own clock. Without a grace period the API server removes the pod at once.
+	s.apply("web", fmt.Sprintf("{replicas: 1, disruption: {maxPodAgeSeconds: %d}, failurePolicy: {bakeSeconds: 0}, "+
+		"updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}, "+
+		"template: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: app}]}}}", maxAge))
 	s.awaitReady("web", 1)
 	s.Kubectl("scale", "pm", "web", "--replicas=3")
 	s.awaitReady("web", 3)
@@ -161,18 +168,17 @@ func TestMaxPodAge(t *testing.T) {
 		t.Errorf("599 s are not refused: %s %v", out, err)
 	}
 	w := s.WatchPods()
-	if err := faults.SetClock(p.PID(), ahead); err != nil {
+	if err := s.Cluster.SetClock(lab.APIServer, ahead); err != nil {
 		t.Skip(err)
 	}
-	s.Kubectl("annotate", "pm", "web", "look=again") // nothing else tells the controller that time has passed
 	isFirst := func(pod corev1.Pod) bool { return slices.Contains(first, pod.UID) }
+	looks := 0
 	s.Await("the first pods to be replaced", func() (any, bool) {
+		looks++ // nothing else tells the controller that time has passed
+		s.Kubectl("annotate", "pm", "web", "--overwrite", fmt.Sprintf("look=%d", looks))
 		all := s.AllPods()
 		return podNames(all), !slices.ContainsFunc(all, isFirst)
 	})
-	if err := faults.SetClock(p.PID(), 0); err != nil {
-		t.Fatal(err)
-	}
 	s.awaitReady("web", 3)
 	var gone []types.UID
 	w.Always(func(pods []*corev1.Pod, _ time.Time) string {
@@ -191,7 +197,7 @@ func TestMaxPodAge(t *testing.T) {
 	if !slices.Equal(gone, first) {
 		t.Errorf("replaced in the order %v, want %v", gone, first)
 	}
-	if notes := s.awaitEvents("web", v1.EventLeaving); !strings.Contains(notes, "older than maxPodAgeSeconds of 10m0s") {
+	if notes := s.awaitEvents("web", v1.EventLeaving, v1.EventLeaving, v1.EventLeaving); !strings.Contains(notes, "older than maxPodAgeSeconds of 10m0s") {
 		t.Errorf("events:\n%s", notes)
 	}
 }

@@ -79,11 +79,11 @@ func TestZones(t *testing.T) {
 	}
 	keys := func(pod *corev1.Pod) (keys []string) {
 		for _, c := range pod.Spec.TopologySpreadConstraints {
-			keys = append(keys, fmt.Sprintf("%s %d %s %v %v", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable, c.LabelSelector.MatchLabels, c.MatchLabelKeys))
+			keys = append(keys, fmt.Sprintf("%s %d %s %v", c.TopologyKey, c.MaxSkew, c.WhenUnsatisfiable, c.LabelSelector.MatchLabels))
 		}
 		return keys
 	}
-	const selects = " ScheduleAnyway map[podmanager:web] [apps.mycompany.com/revision]"
+	selects := " ScheduleAnyway map[apps.mycompany.com/revision:" + s.pod("web-0").Labels[v1.LabelRevision] + " podmanager:web]"
 	host, zone := "kubernetes.io/hostname 3"+selects, "topology.kubernetes.io/zone 5"+selects
 	if got := keys(s.pod("web-0")); !slices.Equal(got, []string{host}) {
 		t.Errorf("the first pod has the constraints %v", got)

@@ -53,7 +53,7 @@ func (s *space) awaitState(name, want string) *v1.PodManager {
 func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {
-		events, err := shared.kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
+		events, err := s.Cluster.Kube.EventsV1().Events(s.Name).List(s.Ctx, metav1.ListOptions{FieldSelector: "regarding.name=" + name})
 		if err != nil {
 			s.T.Fatal(err)
 		}

@@ -16,6 +16,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
 // The components of a cluster that can be killed, in the order in which they start.
@@ -79,6 +81,15 @@ func (c *Cluster) Signal(name string, signal syscall.Signal) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+}
+
+// SetClock shifts the wall clock of a component by an offset.
+func (c *Cluster) SetClock(name string, offset time.Duration) error {
+	found, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	return faults.SetClock(found.pid, offset)
 }
 
 // Repair restarts the killed components: first etcd and the API server, and the others once the API server is ready. (kwokctl could do this, but
