@@ -12,44 +12,50 @@ import (
 // notableOffset is by how much the clock of this machine has to be off for that to be logged.
 const notableOffset = 10 * time.Second
 
-// ServerClock shows the API server's time, as far as the Date headers of its answers tell it. The times in objects come from the API server, and two
-// replicas that follow each other may run on machines whose clocks differ by minutes. While the answers agree with the machine's clock, it shows the
-// machine's time.
+// auditID is a header that API servers set on each answer, and proxies do not set on theirs.
+const auditID = "Audit-Id"
+
+// ServerClock shows the API server's time: the clock of this machine, corrected by what the Date headers of the first answers prove. The times in
+// objects come from the API server, and two replicas that follow each other may run on machines whose clocks differ by minutes. While the answers
+// agree with the machine's clock, it shows the machine's time.
 //
-// It goes by the monotonic clock, so that it does not jump when the machine's clock is set.
+// Later answers only make the correction more precise. One that contradicts the earlier ones, because another API server has another clock, changes
+// nothing: the controller measures intervals with this clock, too, so it must not jump.
 type ServerClock struct {
-	local   clock.PassiveClock
-	started time.Time
+	local clock.PassiveClock
 
 	mu sync.Mutex
-	// offset is by how much the API server's clock is ahead.
-	offset time.Duration
+	// isKnown is set after the first answer. The API server's clock is then ahead by at least least and at most most, and offset lies between them.
+	isKnown             bool
+	least, most, offset time.Duration
 }
 
-func newServerClock(local clock.PassiveClock) *ServerClock {
-	return &ServerClock{local: local, started: local.Now()}
-}
+func newServerClock(local clock.PassiveClock) *ServerClock { return &ServerClock{local: local} }
 
 // Now returns the API server's time.
 func (c *ServerClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.localNow().Add(c.offset)
+	return c.local.Now().Add(c.offset)
 }
 
 // Since returns how long ago a time was.
 func (c *ServerClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-func (c *ServerClock) localNow() time.Time { return c.started.Add(c.local.Since(c.started)) }
-
 // learn adjusts the offset as little as possible, so that an answer of this date was written between the local times of its request and its arrival. Dates
-// are in whole seconds.
+// are in whole seconds. It reports whether the offset has changed notably.
 func (c *ServerClock) learn(sent, received, date time.Time) (offset time.Duration, changed bool) {
 	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.isKnown {
+		least, most = max(least, c.least), min(most, c.most)
+	}
+	if least > most {
+		return c.offset, false
+	}
 	before := c.offset
-	c.offset = max(least, min(c.offset, most))
+	c.isKnown, c.least, c.most, c.offset = true, least, most, max(least, min(c.offset, most))
 	return c.offset, (c.offset - before).Abs() >= notableOffset
 }
 
@@ -63,13 +69,13 @@ type clockTransport struct {
 }
 
 func (t *clockTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	sent := t.clock.localNow()
+	sent := t.clock.local.Now()
 	response, err := t.next.RoundTrip(request)
-	if err != nil {
+	if err != nil || response.Header.Get(auditID) == "" {
 		return response, err
 	}
 	if date, unknown := http.ParseTime(response.Header.Get("Date")); unknown == nil {
-		if offset, changed := t.clock.learn(sent, t.clock.localNow(), date); changed {
+		if offset, changed := t.clock.learn(sent, t.clock.local.Now(), date); changed {
 			klog.FromContext(request.Context()).Info("The clock of this machine differs from the API server's, which counts", "serverIsAheadBy", offset)
 		}
 	}

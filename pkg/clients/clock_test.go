@@ -24,7 +24,7 @@ func (d datedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
 	time.Sleep(d.way)
 	date := time.Now().Add(d.off)
 	time.Sleep(d.way)
-	return &http.Response{Header: http.Header{"Date": {date.UTC().Format(http.TimeFormat)}}}, nil
+	return &http.Response{Header: http.Header{"Audit-Id": {"1"}, "Date": {date.UTC().Format(http.TimeFormat)}}}, nil
 }
 
 // The API server's time counts, however far the machine's clock is off, and however slow an answer is.
@@ -57,29 +57,42 @@ func TestServerClock(t *testing.T) {
 	}
 }
 
-// An answer without a date changes nothing.
-func TestServerClockWithoutDate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newServerClock(clock.RealClock{})
-		send(t, c, datedAnswers{off: time.Hour})
-		before := c.Now()
-		if ahead := before.Sub(time.Now()); ahead < 59*time.Minute {
-			t.Fatalf("ahead by %v, want an hour", ahead)
-		}
-		transport := c.wrap(undatedAnswers{})
-		if _, err := transport.RoundTrip(httpRequest(t)); err != nil {
-			t.Fatal(err)
-		}
-		if now := c.Now(); !now.Equal(before) {
-			t.Errorf("from %v to %v without an answer that has a date", before, now)
-		}
-	})
+// An answer changes nothing if it has no date, is not an API server's, or comes from an API server whose clock differs from that of the first one.
+func TestServerClockDoesNotJump(t *testing.T) {
+	dated := func(ahead time.Duration) []string {
+		return []string{time.Now().Add(ahead).UTC().Format(http.TimeFormat)}
+	}
+	tests := map[string]func() http.Header{
+		"no date":                    func() http.Header { return http.Header{"Audit-Id": {"1"}} },
+		"a proxy's":                  func() http.Header { return http.Header{"Date": dated(0)} },
+		"another API server's":       func() http.Header { return http.Header{"Audit-Id": {"1"}, "Date": dated(0)} },
+		"another one's, far ahead":   func() http.Header { return http.Header{"Audit-Id": {"1"}, "Date": dated(20 * time.Hour)} },
+		"the same server's, set now": func() http.Header { return http.Header{"Audit-Id": {"1"}, "Date": dated(61 * time.Minute)} },
+	}
+	for name, header := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newServerClock(clock.RealClock{})
+				send(t, c, datedAnswers{off: time.Hour})
+				before := c.Now()
+				if ahead := before.Sub(time.Now()); ahead < 59*time.Minute {
+					t.Fatalf("ahead by %v, want an hour", ahead)
+				}
+				if _, err := c.wrap(answers{header()}).RoundTrip(httpRequest(t)); err != nil {
+					t.Fatal(err)
+				}
+				if now := c.Now(); !now.Equal(before) {
+					t.Errorf("from %v to %v", before, now)
+				}
+			})
+		})
+	}
 }
 
-type undatedAnswers struct{}
+type answers struct{ header http.Header }
 
-func (undatedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{Header: http.Header{}}, nil
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{Header: a.header}, nil
 }
 
 func httpRequest(t *testing.T) *http.Request {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -27,5 +29,38 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	}
 	if !slices.Equal(told.LeavingPods, want) || told.LeavingReplicas != 3 {
 		t.Errorf("%d leave: %v", told.LeavingReplicas, told.LeavingPods)
+	}
+}
+
+// Pods that leave serve until they are gone: while their replacements start, as many pods are available as before.
+func TestAvailableWhileLeaving(t *testing.T) {
+	nodes := onNodes(map[string]leaving.Node{"node-0": {Draining: "is cordoned"}})
+	o := With(Observe(Manager(3, Limits("1", "0"), disrupted(v1.Disruption{OnDrain: v1.ReplaceDrain})), Pod(0), Pod(1), Pod(2)), nodes)
+	told, _ := status.Compute(Planned(o))
+	available := meta.FindStatusCondition(told.Conditions, v1.ConditionAvailable)
+	if told.LeavingReplicas != 1 || available.Status != "True" || available.Message != "2 of 3 pods available, and 1 that are leaving" {
+		t.Errorf("%d leave, %+v", told.LeavingReplicas, available)
+	}
+}
+
+// Only the replacement of a pod that is too old can be late. Another pod that is not ready for a moment, however old, is not.
+func TestLateReplacement(t *testing.T) {
+	m := Manager(2, Limits("1", "0"), disrupted(v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)}), leavesForAge("web-0"))
+	for name, test := range map[string]struct {
+		replacement, other func(*corev1.Pod)
+		want               bool
+	}{
+		"late":                     {aged(700 * time.Second), aged(50 * time.Minute), true},
+		"starting":                 {aged(time.Minute), aged(50 * time.Minute), false},
+		"starting, another is old": {aged(time.Minute), func(p *corev1.Pod) { aged(50 * time.Minute)(p); NotReady(p) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, test.other), Pod(2, test.replacement, NotReady))
+			told, _ := status.Compute(Planned(o))
+			ready := meta.FindStatusCondition(told.Conditions, v1.ConditionReady)
+			if got := ready.Reason == v1.ReasonReplacementLate; got != test.want {
+				t.Errorf("%+v", ready)
+			}
+		})
 	}
 }

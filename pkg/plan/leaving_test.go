@@ -114,8 +114,8 @@ func TestLeaving(t *testing.T) {
 		"two of the old revision":  {observed: With(RollingOut(Next(3, noSurge, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3, V2)), cordoned("node-1", "node-2")), create: 1, revision: "v2", leaves: []string{"web-1", "web-2"}},
 		"old, while it bakes":      {observed: RollingOut(Next(1, surge, replaceOld), Pod(1, V2, old))},
 		"old":                      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older)), create: 1, leaves: []string{"web-1"}},
-		"old, being replaced":      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young, NotReady)), leaves: []string{"web-1"}},
-		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}},
+		"old, being replaced":      {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1")), Pod(0, old), Pod(1, older), Pod(2, young, NotReady)), leaves: []string{"web-1"}},
+		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1")), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}},
 		"old, no surge":            {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old), Pod(1, older)), deletes: []string{"web-1"}},
 		"old, no surge, no budget": {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old, NotReady), Pod(1, older))},
 		"young":                    {observed: Observe(Manager(1, surge, replaceOld), Pod(0, young))},
@@ -150,6 +150,11 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// leavesForAge makes the status say that a pod leaves because it is too old.
+func leavesForAge(name string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) { m.Status.LeavingPods = []v1.LeavingPod{{Name: name, Cause: v1.LeavingForAge}} }
+}
+
 // The event about a replacement names the pod that leaves, and no other pod is said to be a replacement.
 func TestBefore(t *testing.T) {
 	scaledUp := Make(With(Observe(Manager(4, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3)), cordoned("node-0", "node-1")))
@@ -164,7 +169,7 @@ func TestBefore(t *testing.T) {
 
 // The deletion of a pod that is too old rests on what is known about the others.
 func TestRenewalTakesDown(t *testing.T) {
-	if decided := Make(Observe(Manager(1, replaceOld), Pod(0, aged(2*time.Hour)), Pod(1, aged(time.Minute)))); !decided.TakesDown() {
+	if decided := Make(Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(time.Minute)))); !decided.TakesDown() {
 		t.Errorf("deletes %v, and need not read live", decided.Delete)
 	}
 }
@@ -198,7 +203,7 @@ func TestLeavingInStatus(t *testing.T) {
 	if !strings.Contains(message, "two must never run") {
 		t.Errorf("Recreate: %s", message)
 	}
-	late := Observe(Manager(1, replaceOld), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))
+	late := Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))
 	told, message = tell(late)
 	if ReasonIn(&told, v1.ConditionReady) != v1.ReasonReplacementLate || !strings.Contains(message, "web-1") {
 		t.Errorf("a late replacement: %s: %s", ReasonIn(&told, v1.ConditionReady), message)

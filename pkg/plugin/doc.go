@@ -11,7 +11,8 @@
 //	change     the patches of undo, restart, pause and similar commands
 //	manifest   PodManagers in files, and what kubectl apply would change
 //	surge      whether a rollout would wait for a surge pod that gets no room
-//	simulate   a preview of a rollout
+//	budget     what PodDisruptionBudgets let a drain do
+//	simulate   a preview of a rollout or a drain
 //	check      whether the cluster and the user's permissions are set up correctly
 //	convert    a PodManager made from a Deployment or a similar workload
 //	live       output that is updated until the rollout ends

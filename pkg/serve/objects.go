@@ -60,7 +60,7 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, family.name, labels[i], family.value(m))
 		}
 	}
-	begin(w, "status_replicas_leaving", "Pods that still run, but no longer count, by why they leave: drain, node loss or age. Without spec.disruption there is no such series.")
+	begin(w, "status_replicas_leaving", "Pods that still run, but no longer count, by why they leave: drain, node loss or age, of the first 100. Without spec.disruption there is no such series.")
 	for i, m := range managers {
 		if m.Spec.Disruption == nil {
 			continue

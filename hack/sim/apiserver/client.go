@@ -120,7 +120,7 @@ func (a *answer) response(request *http.Request) *http.Response {
 	if a == nil {
 		return nil
 	}
-	header := http.Header{"Content-Type": {a.view.mediaType()}, "Date": {time.Now().UTC().Format(http.TimeFormat)}}
+	header := http.Header{"Content-Type": {a.view.mediaType()}, "Date": {time.Now().UTC().Format(http.TimeFormat)}, "Audit-Id": {"1"}}
 	if a.text {
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 	}

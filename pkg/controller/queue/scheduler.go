@@ -146,7 +146,11 @@ func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBack
 	}
 	a.update(key, func(e *entry) {
 		if e.due = e.due.Sooner(again); err != nil {
-			e.due, e.backoff = again, again.At // an earlier time would be within the backoff
+			e.due = again // an earlier time would be within the backoff
+		}
+		isByUser := slices.ContainsFunc(e.triggers, func(t Trigger) bool { return triggerPriority[t] == byUser })
+		if err != nil && !isByUser { // what a user has changed during the sync may be the remedy
+			e.backoff = again.At
 		}
 	})
 	a.Workqueue.AddAfter(key, max(0, again.At.Sub(a.clock.Now())))

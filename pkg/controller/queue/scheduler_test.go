@@ -103,6 +103,13 @@ func TestScheduler(t *testing.T) {
 			},
 			[]string{"[managerChanged]", "nothing"},
 		},
+		"what a user changes during a failing sync does not wait, either": {
+			func(f fixture) {
+				f.Add(web, TriggerManagerChanged, 0)
+				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))
+			},
+			[]string{"[managerChanged]", "nothing"},
+		},
 		"a client that annotates the object does not end the backoff": {
 			func(f fixture) {
 				f.Finish(web, requeue.Requeue{}, false, errors.New("no"))

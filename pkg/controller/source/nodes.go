@@ -57,7 +57,7 @@ type zone struct {
 func NewNodes(kube kubernetes.Interface) *Nodes {
 	return &Nodes{
 		kube: kube, clock: clock.RealClock{}, needed: make(chan struct{}), known: map[string]node{}, zones: map[string]zone{},
-		listeners: map[int]func([]string){},
+		listeners: map[int]func([]string){}, listing: true,
 	}
 }
 
@@ -96,10 +96,9 @@ func (n *Nodes) Run(ctx context.Context) {
 		UpdateFunc: func(_, obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
 		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
 	})
-	n.setListing(true)
 	factory.StartWithContext(ctx)
 	if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
-		n.setListing(false)
+		n.listed()
 	}
 	<-ctx.Done()
 	factory.Shutdown()
@@ -238,8 +237,12 @@ func (n *Nodes) Of(name string) leaving.Node {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is := n.known[name]
-	found := leaving.Node{Draining: is.draining}
-	if is.lostSince.IsZero() || n.listing || n.isTroubled("") || n.isTroubled(is.zone) {
+	found := leaving.Node{Draining: is.draining, IsUnknown: n.listing}
+	if is.lostSince.IsZero() || n.listing {
+		return found
+	}
+	if n.isTroubled("") || n.isTroubled(is.zone) {
+		found.IsUnknown = true
 		return found
 	}
 	for _, since := range []time.Time{is.lostSince, n.zones[""].calmSince, n.zones[is.zone].calmSince} {
@@ -270,15 +273,12 @@ func (n *Nodes) setForbidden(forbidden bool) {
 	}
 }
 
-// setListing begins or ends the time in which not all nodes are known.
-func (n *Nodes) setListing(listing bool) {
+// listed ends the time in which not all nodes are known.
+func (n *Nodes) listed() {
 	n.mu.Lock()
-	n.listing = listing
-	names := n.lost()
+	n.listing = false
 	n.mu.Unlock()
-	if len(names) > 0 {
-		n.notify(names)
-	}
+	n.notify(nil)
 }
 
 // Listen calls a function whenever pods of nodes may have to leave, or no longer have to, until ctx is done. No names means all nodes.

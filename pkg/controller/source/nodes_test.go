@@ -30,6 +30,7 @@ func nodeNamed(name, zone string, ready corev1.ConditionStatus, change ...func(*
 // known returns Nodes that know these nodes.
 func known(nodes ...*corev1.Node) *Nodes {
 	n := NewNodes(nil)
+	n.listed()
 	for _, node := range nodes {
 		n.set(node)
 	}
@@ -125,13 +126,12 @@ func TestLostSinceTheTroubleIsOver(t *testing.T) {
 // Until all nodes are known, none is lost: the first ones of the list say nothing about the others.
 func TestNoneLostWhileListing(t *testing.T) {
 	n := NewNodes(nil)
-	n.setListing(true)
 	n.set(nodeNamed("a", "", corev1.ConditionUnknown))
 	n.set(nodeNamed("b", "", corev1.ConditionTrue))
-	if since := n.Of("a").LostSince; !since.IsZero() {
-		t.Errorf("lost since %v", since)
+	if a, c := n.Of("a"), n.Of("c"); !a.LostSince.IsZero() || !a.IsUnknown || !c.IsUnknown {
+		t.Errorf("%+v, and of a node not heard of %+v", a, c)
 	}
-	if n.setListing(false); n.Of("a").LostSince.IsZero() {
+	if n.listed(); n.Of("a").LostSince.IsZero() || n.Of("a").IsUnknown {
 		t.Error("not lost, although all nodes are known")
 	}
 }
@@ -140,6 +140,7 @@ func TestNoneLostWhileListing(t *testing.T) {
 func TestNodesNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNodes(nil)
+		n.listed()
 		var heard []string
 		ctx, cancel := context.WithCancel(t.Context())
 		go n.Listen(ctx, func(names []string) { slices.Sort(names); heard = append(heard, names...) })

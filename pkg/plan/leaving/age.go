@@ -24,6 +24,11 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (t
 	if oldest == nil || desired == 0 || slices.ContainsFunc(f.Stay, podstate.IsMarked) { // pods that are marked for deletion go first
 		return nil
 	}
+	// More pods than desired are the replacement of a pod that leaves already, or surplus, which goes first.
+	isLeaving := wasLeaving(manager, oldest.Pod, v1.LeavingForAge)
+	if len(f.Stay) > desired && !isLeaving {
+		return nil
+	}
 	others := *f
 	others.Stay = slices.DeleteFunc(slices.Clone(f.Stay), func(pod *corev1.Pod) bool { return pod == oldest.Pod })
 	available := others.available(manager, now)
@@ -34,10 +39,10 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (t
 			return nil
 		}
 		return oldest // the next plan replaces it
-	case available >= desired:
+	case available >= desired && len(f.Stay) == desired+1:
 		f.Stay = others.Stay
 		return oldest
-	case available == desired-1 || len(f.Stay) > desired: // the replacement is missing, or starting
+	case available == desired-1 || isLeaving: // the replacement is missing, or starting
 		f.Stay, f.Leave = others.Stay, append(f.Leave, *oldest)
 	}
 	return nil

@@ -28,8 +28,11 @@ func TestRenew(t *testing.T) {
 	}{
 		"the oldest":                         {manager: Manager(3, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, leave: "web-1"},
 		"as old as another":                  {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(1, old), Pod(0, old)}, leave: "web-0"},
-		"its replacement starts":             {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}, leave: "web-1"},
-		"it is replaced":                     {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, delete: "web-1"},
+		"its replacement starts":             {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}, leave: "web-1"},
+		"it is replaced":                     {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, delete: "web-1"},
+		"surplus is no replacement":          {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}},
+		"pending surplus is none, either":    {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}},
+		"it is replaced, and scaled down":    {manager: Manager(1, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, leave: "web-1"},
 		"another one is down":                {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older), Pod(1, young, NotReady)}},
 		"another one is missing":             {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older)}, leave: ""},
 		"it is down itself":                  {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older, NotReady), Pod(1, young)}, leave: "web-0"},

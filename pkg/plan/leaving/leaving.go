@@ -20,6 +20,9 @@ type Node struct {
 	// LostSince is since when the node is known to be lost. It is zero if the node is not lost, or if so many nodes are not ready that the control
 	// plane is more likely to blame.
 	LostSince time.Time
+	// IsUnknown is set if the node may have to be left for another reason than Draining: the nodes have not been listed yet, or the control plane is more
+	// likely to blame. Pods that are leaving go on leaving then, and no others begin to.
+	IsUnknown bool
 }
 
 // Cause is why a pod leaves.
@@ -83,6 +86,10 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s is lost since %s", pod.Spec.NodeName, node.LostSince.UTC().Format(time.RFC3339))})
 		case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
 			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s %s", pod.Spec.NodeName, node.Draining)})
+		case node.IsUnknown && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
+			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s was lost", pod.Spec.NodeName)})
+		case node.IsUnknown && wasLeaving(manager, pod, v1.LeavingForDrain):
+			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s was being drained", pod.Spec.NodeName)})
 		default:
 			found.Stay = append(found.Stay, pod)
 		}
@@ -93,6 +100,11 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 	found.pace(manager, drained, now)
 	found.bound(manager)
 	return found
+}
+
+// wasLeaving reports whether the last status says that a pod leaves for this cause.
+func wasLeaving(manager *v1.PodManager, pod *corev1.Pod, cause v1.LeavingCause) bool {
+	return slices.ContainsFunc(manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == cause })
 }
 
 // untilLost returns how long the pods of a lost node still count, and whether the node is lost.

@@ -47,6 +47,38 @@ func lost(ago time.Duration, names ...string) world {
 	return w
 }
 
+// leaves makes the status say that these pods leave.
+func leaves(cause v1.LeavingCause, names ...string) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		for _, name := range names {
+			m.Status.LeavingPods = append(m.Status.LeavingPods, v1.LeavingPod{Name: name, Cause: cause})
+		}
+	}
+}
+
+// While it is not known which nodes are drained or lost, pods that were leaving go on leaving, so that their replacements are not deleted as surplus. No
+// others begin to.
+func TestFindUnknown(t *testing.T) {
+	unknown := func(string) leaving.Node { return leaving.Node{IsUnknown: true} }
+	for name, test := range map[string]struct {
+		manager *v1.PodManager
+		want    string
+	}{
+		"none was leaving":            {Manager(2, both), ""},
+		"one was on a drained node":   {Manager(2, both, leaves(v1.LeavingForDrain, "web-0")), "web-0"},
+		"one was on a lost node":      {Manager(2, both, leaves(v1.LeavingForNodeLoss, "web-1")), "web-1"},
+		"one was too old":             {Manager(2, both, leaves(v1.LeavingForAge, "web-1")), ""},
+		"the rules have been removed": {Manager(2, leaves(v1.LeavingForNodeLoss, "web-1")), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := leaving.Find(test.manager, unknown, []*corev1.Pod{Pod(0), Pod(1), Pod(2)}, Now)
+			if got := namesOf(found.Leave); got != test.want || len(found.Stay)+len(found.Leave) != 3 {
+				t.Errorf("%q leave, and %d stay", got, len(found.Stay))
+			}
+		})
+	}
+}
+
 // namesOf returns the names of pods that leave.
 func namesOf(pods []leaving.Pod) string {
 	var names []string

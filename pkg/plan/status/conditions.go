@@ -12,7 +12,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
-	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // verdict is a condition without its type.
@@ -35,7 +34,7 @@ func conditions(r Report, counts v1.PodManagerStatus) []metav1.Condition {
 	stalled := stalling(r, counts, ready)
 	ready.message += hints(r, ready)
 	set(v1.ConditionReady, ready)
-	set(v1.ConditionAvailable, availability(r.Budget, counts))
+	set(v1.ConditionAvailable, availability(r, counts))
 	set(v1.ConditionProgressing, progressing(r, counts, ready, stalled))
 
 	// The other conditions exist only while they are true, as in kstatus and ReplicaSet.
@@ -117,10 +116,20 @@ func nextChange(r Report) requeue.Requeue {
 	return again
 }
 
-// availability returns the condition Available.
-func availability(budget rollout.Budget, counts v1.PodManagerStatus) verdict {
-	message := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(budget.Desired))
-	if int(counts.AvailableReplicas) < budget.MinAvailableToServe {
+// availability returns the condition Available. Pods that leave serve until they are gone.
+func availability(r Report, counts v1.PodManagerStatus) verdict {
+	available, budget := int(counts.AvailableReplicas), r.Budget
+	message := fmt.Sprintf("%d of %s available", available, pods(budget.Desired))
+	leaving := 0
+	for _, pod := range r.Leaving {
+		if health.IsAvailable(pod.Pod, r.Manager.MinReady(), r.Now) {
+			leaving++
+		}
+	}
+	if leaving > 0 {
+		message += fmt.Sprintf(", and %d that are leaving", leaving)
+	}
+	if available+leaving < budget.MinAvailableToServe {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
 	}
 	return verdict{metav1.ConditionTrue, v1.ReasonEnough, message}

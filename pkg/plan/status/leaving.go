@@ -81,13 +81,17 @@ func lateReplacement(r Report) (late *corev1.Pod, wait time.Duration) {
 	if !slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.Cause == leaving.TooOld }) {
 		return nil, 0
 	}
+	var newest *corev1.Pod // the replacement of the only pod that leaves for its age
 	for _, pod := range r.Active {
-		if health.IsAvailable(pod, r.Manager.MinReady(), r.Now) {
-			continue
+		if newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp) {
+			newest = pod
 		}
-		if wait = pod.CreationTimestamp.Add(r.Manager.ProgressDeadline()).Sub(r.Now); wait <= 0 {
-			return pod, 0
-		}
+	}
+	if newest == nil || health.IsAvailable(newest, r.Manager.MinReady(), r.Now) {
+		return nil, 0
+	}
+	if wait = newest.CreationTimestamp.Add(r.Manager.ProgressDeadline()).Sub(r.Now); wait <= 0 {
+		return newest, 0
 	}
 	return nil, wait
 }

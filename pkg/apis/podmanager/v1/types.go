@@ -128,13 +128,13 @@ type PodManagerSpec struct {
 	Disruption *Disruption `json:"disruption,omitempty"`
 }
 
-// Disruption is when a pod is replaced before it is gone. The replacement is created first, with the revision that a rollout
-// allows at that moment.
+// Disruption is when a pod is replaced before it is gone. The replacement is created first, but for the age of a pod without a
+// surge, with the revision that a rollout allows at that moment.
 type Disruption struct {
-	// OnDrain is what happens to pods whose node is cordoned, or tainted by Cluster Autoscaler or Karpenter. Replace creates a
-	// replacement, and leaves the eviction to whatever drains the node. It needs a PodDisruptionBudget: with one, the eviction
-	// waits until the replacement is available, without one it comes at once. Ignore does nothing. Pods that must not run beside
-	// their replacement, with Recreate or TerminationComplete, are not replaced.
+	// OnDrain is what happens to pods whose node is cordoned, tainted by Cluster Autoscaler or Karpenter, or has the condition
+	// DrainInProgress or MaintenancePlanned. Replace creates a replacement, and leaves the eviction to whatever drains the node. It
+	// needs a PodDisruptionBudget: with one, the eviction waits until the replacement is ready, without one it comes at once.
+	// Ignore does nothing. Pods that must not run beside their replacement, with Recreate or TerminationComplete, are not replaced.
 	// +optional
 	OnDrain DrainPolicy `json:"onDrain,omitempty"`
 
