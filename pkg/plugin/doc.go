@@ -1,7 +1,6 @@
 // Package plugin is the root of the packages behind kubectl pm. They turn objects into text and patches:
 //
-//	text       tables, colours and the terminal
-//	output     json, yaml, name and jsonpath
+//	text       tables, colours and the terminal; output has json, yaml, name and jsonpath
 //	rights     the role that gives a missing permission
 //	snapshot   a PodManager with its pods and revisions at one point in time
 //	follow     how far a rollout has progressed, in one line, and the exit code
