@@ -196,7 +196,7 @@ func Make(o Observed) Plan {
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
-		plan.fill(o, r.Old, moves.CreateOld, health.FindRetries(r.Old, r.OldPods, finished, o.Now)),
+		plan.fill(o, r.Old, moves.CreateOld, r.OldRetries(finished)),
 		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)),
 		r.Unrecorded)
 	if moves.Held {
@@ -279,8 +279,17 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
 		} else if number := len(p.Create); number < p.uncovered {
 			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // those that have just begun to leave are the last
+			creation.inheritFailures(creation.Before.Pod)
 		}
 		p.Create = append(p.Create, creation)
 	}
 	return unreplaced
+}
+
+// inheritFailures records the failures before a leaving pod of the same revision. Otherwise the pod that it replaced would count as failed again once
+// the leaving pod is gone.
+func (c *Creation) inheritFailures(leaving *corev1.Pod) {
+	if leaving.Labels[v1.LabelRevision] == c.Revision.Hash && inplace.CompletedRecord(leaving).Revision == "" {
+		c.FailuresBefore, c.DisruptionsBefore = health.FailuresBefore(leaving), health.DisruptionsBefore(leaving)
+	}
 }

@@ -25,13 +25,14 @@ type FailureRecord struct {
 }
 
 // findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until it finished long
-// ago, or until all due pods are updated. A pod that its node has stopped does not count.
+// ago, or until all due pods are updated. A pod that its node has stopped does not count. A leaving pod keeps its record, so that its failure counts
+// once: its replacement does not inherit the record, and the pod may stay after all. It gets no new record.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, record := range r.readRecords(finished) {
 		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
 		r.failures[record.UID], r.GonePods = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}, append(r.GonePods, record.Name)
 	}
-	for _, pod := range r.UpdatedPods {
+	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.hasNoRecord)) {
 		judged, found := r.AssessFailure(pod)
 		if !found {
 			continue
@@ -229,7 +230,7 @@ func (r *State) isRecoveryExpired() bool {
 // Retries returns the finished pods of the new revision that have not been replaced. A pod that counts against the revision is replaced only when
 // the status has a record of it, because its replacement inherits that record.
 func (r *State) Retries(finished []*corev1.Pod) health.Retries {
-	found := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
+	found := health.FindRetries(r.Revisions.Update, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
 	due := found.Due
 	found.Due = nil
 	for _, retry := range due {
@@ -242,6 +243,11 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	}
 	slices.SortStableFunc(found.Waiting, func(a, b health.Retry) int { return a.Due.Compare(b.Due) })
 	return found
+}
+
+// OldRetries returns the finished pods of the old revision that have not been replaced.
+func (r *State) OldRetries(finished []*corev1.Pod) health.Retries {
+	return health.FindRetries(r.Old, slices.Concat(r.OldPods, r.leavingFrom(oldSide)), finished, r.Now)
 }
 
 // countsAgainst reports whether a finished pod counts against the new revision: it failed on its own, not long ago, and a pod is missing.

@@ -55,6 +55,8 @@ func (m *rollingPlan) outdatedPods() (inPlace []*corev1.Pod, replaced map[*corev
 		switch {
 		case !m.isNeededByTarget(pod):
 			replaced[pod] = true
+		case m.LeaveFirst[pod]: // an update in place would be lost with the node
+			replaced[pod] = policy != v1.InPlaceOnly
 		case policy != v1.RecreatePods && m.WhyNotInPlace(pod, m.revisionAt(m.target(pod))) == "":
 			inPlace = append(inPlace, pod)
 		case policy != v1.InPlaceOnly:
@@ -138,13 +140,16 @@ func (m *rollingPlan) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 }
 
 // restorations restores the CPU and memory of pods to their revision if an update in place was interrupted and this plan does not complete it,
-// which may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable.
+// which may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable, and stays as it is if it is leaving.
 func (m *rollingPlan) restorations() []inplace.Update {
 	var restore []inplace.Update
-	for _, pod := range m.active {
+	isAvailable := func(pod *corev1.Pod) bool {
+		return m.available[pod] || slices.Contains(m.leaving, pod) && m.isAvailable(pod)
+	}
+	for _, pod := range slices.Concat(m.active, m.leaving) {
 		revision := m.revisionOf(pod)
 		if !inplace.IsInterrupted(pod) || m.Capabilities.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
-			m.available[pod] && inplace.MayRestart(pod) && !m.mayTakeDown(pod) {
+			isAvailable(pod) && inplace.MayRestart(pod) && (!m.available[pod] || !m.mayTakeDown(pod)) {
 			continue
 		}
 		m.makeUnavailable(pod)
@@ -154,10 +159,10 @@ func (m *rollingPlan) restorations() []inplace.Update {
 	return restore
 }
 
-// openings opens the readiness gates of pods that no longer have to stay out of their Services.
+// openings opens the readiness gates of pods that no longer have to stay out of their Services. A leaving pod serves until it is gone.
 func (m *rollingPlan) openings() []inplace.Update {
 	var open []inplace.Update
-	for _, pod := range m.active {
+	for _, pod := range slices.Concat(m.active, m.leaving) {
 		if inplace.MustOpen(pod, m.Now) && !m.Capabilities.PatchesOnly && !m.updating[pod] {
 			open = append(open, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}

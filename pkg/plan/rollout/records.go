@@ -42,16 +42,17 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	return r.inherit(orphaned)
 }
 
-// recordablePods returns the pods that records can be about, by UID: updated pods, and finished pods that have not been replaced.
+// recordablePods returns the pods that records can be about, by UID: updated pods, also if they are leaving, and finished pods that have not been
+// replaced.
 func (r *State) recordablePods(finished []*corev1.Pod) map[types.UID]*corev1.Pod {
 	pods := map[types.UID]*corev1.Pod{}
-	for _, pod := range r.UpdatedPods {
+	for _, pod := range slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)) {
 		pods[pod.UID] = pod
 	}
 	if r.isComplete() {
 		return pods
 	}
-	retries := health.FindRetries(r.Revisions.Update, r.UpdatedPods, finished, r.Now)
+	retries := health.FindRetries(r.Revisions.Update, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
 	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
 		pods[retry.Pod.UID] = retry.Pod
 	}
@@ -99,6 +100,12 @@ func (r *State) heirs() []*corev1.Pod {
 func (r *State) isFailing(pod *corev1.Pod) bool {
 	record, found := r.records[pod.UID]
 	return found && !record.Recovered
+}
+
+// hasNoRecord reports whether the pod has no record.
+func (r *State) hasNoRecord(pod *corev1.Pod) bool {
+	_, found := r.records[pod.UID]
+	return !found
 }
 
 // hasRolloutRecord reports whether the status has a record of this rollout.

@@ -95,6 +95,16 @@ func (r *State) divide() {
 	}
 }
 
+// leavingFrom returns the leaving pods of a side. They do not count as pods of that side, but they carry what is known about its failures.
+func (r *State) leavingFrom(s side) (pods []*corev1.Pod) {
+	for _, pod := range r.leaving {
+		if r.sideOf(pod) == s {
+			pods = append(pods, pod)
+		}
+	}
+	return pods
+}
+
 // findStops finds what stops the rollout, and how many pods stay on the old side because of it.
 func (r *State) findStops() {
 	r.Obstacle = r.findObstacle()
@@ -257,8 +267,11 @@ func (r *State) wantedOld() int {
 		}
 		return r.Desired
 	case r.Frozen != "":
-		// A lost pod is replaced by one of the same revision, as far as the status shows how many pods were updated.
+		// A lost pod is replaced by one of the same revision, as far as the status shows how many pods were updated. A leaving pod is, too. If
+		// leaving pods of other revisions may be the ones that lack a replacement, the status decides.
+		leaving := len(r.leavingFrom(newSide))
 		updated := len(r.UpdatedPods) + r.unreplaced
+		updated += max(0, min(leaving, r.missing()-r.unreplaced-(len(r.leaving)-leaving)))
 		if status := &r.Manager.Status; status.UpdateRevision == r.Revisions.Update.Name {
 			updated = max(updated, int(status.UpdatedReplicas))
 		}
