@@ -149,7 +149,7 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 		return err
 	}
 	if len(o.drain) > 0 {
-		if assumed.Drain, err = p.readDrain(ctx, wanted.Namespace, o.drain); err != nil {
+		if assumed.Drain, err = p.readDrain(ctx, wanted, o.drain); err != nil {
 			return err
 		}
 	}
@@ -164,7 +164,7 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 }
 
 // readDrain reads what a drain of nodes depends on.
-func (p *plugin) readDrain(ctx context.Context, namespace string, nodes []string) (simulate.Drain, error) {
+func (p *plugin) readDrain(ctx context.Context, wanted *v1.PodManager, nodes []string) (simulate.Drain, error) {
 	c, err := p.connect()
 	if err != nil {
 		return simulate.Drain{}, err
@@ -178,7 +178,7 @@ func (p *plugin) readDrain(ctx context.Context, namespace string, nodes []string
 			names = append(names, name)
 		}
 	}
-	return c.ReadDrain(ctx, namespace, names)
+	return c.ReadDrain(ctx, wanted, names)
 }
 
 // readRoom returns the room for a surge pod. The first pods of a PodManager are no surge.

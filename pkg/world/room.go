@@ -18,6 +18,8 @@ type Room struct {
 	// nodes. Unplaced is what the scheduler says about a pod that no place is left for.
 	Places   map[string]string
 	Unplaced string
+	// Closed are nodes that take no further pods: drained or lost ones. The pods that they have keep their places.
+	Closed map[string]bool
 	// Refusal is how the API server refuses more pods than there were at the start. It is nil if there may be any number.
 	Refusal *requeue.Failure
 }
@@ -37,7 +39,7 @@ func (w *World) apart(p *corev1.Pod) string {
 	}
 	free := map[string]string{}
 	for _, node := range slices.Sorted(maps.Keys(places)) {
-		if place := places[node]; !taken[place] && free[place] == "" {
+		if place := places[node]; !taken[place] && free[place] == "" && !w.course.Room.Closed[node] {
 			free[place] = node
 		}
 	}

@@ -166,7 +166,7 @@ func misconfigured(r Report) verdict {
 	manager := r.Manager
 	if r.Plan.NodesForbidden && manager.NeedsNodes() {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
-			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; grant it the ClusterRole of artifacts/rbac.yaml, or remove them"}
+			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch of nodes to its ServiceAccount, or remove them"}
 	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {

@@ -6,19 +6,23 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plugin/budget"
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
 // ReadDrain reads what a drain of nodes depends on: PodDisruptionBudgets, and the nodes that take pods meanwhile. What the user may not read becomes a
 // note. It returns an error if a node does not exist.
-func (c *Cluster) ReadDrain(ctx context.Context, namespace string, nodes []string) (simulate.Drain, error) {
+func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []string) (simulate.Drain, error) {
+	namespace := wanted.Namespace
 	drain := simulate.Drain{Nodes: nodes}
 	var err error
 	drain.Budgets, err = c.budgets(ctx, namespace)
@@ -31,7 +35,7 @@ func (c *Cluster) ReadDrain(ctx context.Context, namespace string, nodes []strin
 	for _, name := range nodes {
 		_, err := c.Kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsForbidden(err) {
-			drain.Notes = append(drain.Notes, "you may not read nodes, so that there is taken to be another one with room")
+			drain.Notes = append(drain.Notes, unknownNodes)
 			return drain, nil
 		}
 		if apierrors.IsNotFound(err) {
@@ -41,38 +45,46 @@ func (c *Cluster) ReadDrain(ctx context.Context, namespace string, nodes []strin
 			return drain, c.Advise(err, namespace)
 		}
 	}
-	drain.Others, drain.HasNoOther, err = c.schedulable(ctx, nodes)
-	if err != nil && !apierrors.IsForbidden(err) {
+	drain.Others, err = c.schedulable(ctx, wanted, nodes)
+	switch {
+	case apierrors.IsForbidden(err):
+		drain.Notes = append(drain.Notes, unknownNodes)
+	case err != nil:
 		return drain, c.Advise(err, namespace)
+	default:
+		drain.HasNoOther = len(drain.Others) == 0
 	}
 	return drain, nil
 }
 
-// mostNodes is the number of nodes that are read at once.
-const mostNodes = 500
+const unknownNodes = "you may not read nodes, so that there is taken to be another one with room"
 
-// schedulable returns the first nodes that take pods, apart from those that are to be drained, and whether it is known that there is none.
-func (c *Cluster) schedulable(ctx context.Context, drained []string) (names []string, hasNone bool, err error) {
-	list, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "spec.unschedulable=false", Limit: mostNodes})
-	if err != nil {
-		return nil, false, err
-	}
-	for i := range list.Items {
-		node := &list.Items[i]
+// schedulable returns the first nodes that take pods of the wanted template, apart from those that are to be drained.
+func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, drained []string) (names []string, err error) {
+	template := history.Template(&wanted.Spec)
+	takes := func(node *corev1.Node) bool {
 		isReady := slices.ContainsFunc(node.Status.Conditions, func(condition corev1.NodeCondition) bool {
 			return condition.Type == corev1.NodeReady && condition.Status == corev1.ConditionTrue
 		})
-		if isReady && leaving.Draining(node) == "" && !slices.Contains(drained, node.Name) {
-			names = append(names, node.Name)
-		}
+		return isReady && leaving.Draining(node) == "" && !slices.Contains(drained, node.Name) && surge.Takes(node, &template.Spec)
 	}
-	return names, len(names) == 0 && list.Continue == "", nil
+	err = c.eachPage(ctx, metav1.ListOptions{FieldSelector: "spec.unschedulable=false"}, func(page []corev1.Node) bool {
+		for i := range page {
+			if takes(&page[i]) {
+				names = append(names, page[i].Name)
+			}
+		}
+		return len(names) == 0
+	})
+	return names, err
 }
 
-// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now.
+// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two
+// for the same pods, which allow none ever.
 func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
 	list, err := c.budgets(ctx, s.Manager.Namespace)
-	if err != nil || !slices.ContainsFunc(list, func(b policyv1.PodDisruptionBudget) bool { return b.Status.DisruptionsAllowed == 0 }) {
+	covering := budget.Covering(s.Manager, list)
+	if err != nil || len(covering) == 0 || len(covering) == 1 && covering[0].Status.DisruptionsAllowed > 0 {
 		return
 	}
 	draining := map[string]string{}
@@ -82,10 +94,12 @@ func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why
 			continue
 		}
 		node, err := c.Kube.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
-		if err != nil { // often, only administrators may read nodes: the status names pods that leave
+		if apierrors.IsForbidden(err) { // often, only administrators may read nodes: the status names pods that leave
 			break
 		}
-		draining[name] = leaving.Draining(node)
+		if draining[name] = ""; err == nil {
+			draining[name] = leaving.Draining(node)
+		}
 	}
 	answer.AddDrain(s, list, draining)
 }

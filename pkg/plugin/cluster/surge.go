@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -20,9 +21,13 @@ func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 		return room
 	}
 	if _, apart := surge.ApartBy(manager); apart {
-		list, err := c.Kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-		if room.NodesError = err; err == nil {
-			room.Nodes = list.Items
+		var nodes []corev1.Node
+		room.NodesError = c.eachPage(ctx, metav1.ListOptions{}, func(page []corev1.Node) bool {
+			nodes = append(nodes, page...)
+			return !surge.Suffices(manager, nodes)
+		})
+		if room.NodesError == nil {
+			room.Nodes = nodes
 		}
 	}
 	err := c.tryPod(ctx, manager)
@@ -35,6 +40,23 @@ func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 		room.RefusalError = c.Advise(err, manager.Namespace)
 	}
 	return room
+}
+
+// mostNodes is the number of nodes that are read at once.
+const mostNodes = 500
+
+// eachPage reads nodes page by page, until visit wants no further page.
+func (c *Cluster) eachPage(ctx context.Context, options metav1.ListOptions, visit func([]corev1.Node) (more bool)) error {
+	options.Limit = mostNodes
+	for {
+		list, err := c.Kube.CoreV1().Nodes().List(ctx, options)
+		if err != nil {
+			return err
+		}
+		if options.Continue = list.Continue; !visit(list.Items) || options.Continue == "" {
+			return nil
+		}
+	}
 }
 
 // tryPod creates one more pod of a PodManager, as a dry run: the API server answers what a quota has room for, and stores nothing. The pod has no

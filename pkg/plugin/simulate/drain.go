@@ -59,6 +59,8 @@ type drainer struct {
 	// draining has why pods leave a node. lostSince has since when nodes are lost.
 	draining  map[string]string
 	lostSince map[string]time.Time
+	// isApart is set if pods have to be apart: the world's scheduler then knows which nodes are closed.
+	isApart bool
 	// began is when the simulation begins, next when evictions are tried again.
 	began, next time.Time
 	// refusals has why the last eviction of a pod was refused.
@@ -193,7 +195,7 @@ func (n *drainer) noteEnd(o plan.Observed, r *recorder) {
 
 // schedule binds new pods to nodes that are not drained.
 func (n *drainer) schedule(w *world.World) {
-	if len(n.draining)+len(n.lostSince) == 0 {
+	if n.isApart || len(n.draining)+len(n.lostSince) == 0 {
 		return // the world's scheduler has the nodes
 	}
 	count := map[string]int{}

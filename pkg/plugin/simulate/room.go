@@ -2,24 +2,32 @@ package simulate
 
 import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
 // roomFor returns the limits on the pods of a PodManager that needs a surge pod for a rollout, and a note if it is unknown whether such a pod finds
-// room: the simulation then has room for it.
-func (o Options) roomFor(m *v1.PodManager) (room world.Room, notes []string) {
+// room: the simulation then has room for it. Nodes that the drainer knows as drained or lost are closed, cordoned before or not.
+func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, notes []string) {
 	if !surge.IsNeeded(m) {
 		return room, nil
 	}
-	if o.Room.NodesError != nil {
-		notes = append(notes, surge.Judge(m, o.Room).Unknown)
+	if unknown := surge.Judge(m, o.Room).Unknown; unknown != "" {
+		notes = append(notes, unknown)
 	}
 	room.Refusal = o.Room.Refusal
-	if len(o.Room.Nodes) > 0 {
-		apart, _ := surge.ApartBy(m)
-		room.Places, room.Unplaced = surge.Places(m, o.Room.Nodes), "no node is left: "+apart.Why
+	apart, mustBe := surge.ApartBy(m)
+	if !mustBe || len(o.Room.Nodes) == 0 {
+		return room, notes
+	}
+	room.Places, room.Unplaced, room.Closed = surge.Places(m, o.Room.Nodes), "no node is left: "+apart.Why, map[string]bool{}
+	for i := range o.Room.Nodes {
+		node := &o.Room.Nodes[i]
+		if place, isOne := node.Labels[apart.Key]; isOne && drain.nodeOf(node.Name) != (leaving.Node{}) {
+			room.Places[node.Name], room.Closed[node.Name] = place, true
+		}
 	}
 	return room, notes
 }

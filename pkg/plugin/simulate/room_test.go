@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -95,5 +96,74 @@ func TestQuota(t *testing.T) {
 	play(t, live, with(live, Image("v2"), Limits("0", "1")), o, simulate.Completed)
 	if report := play(t, live, with(live, replicas(3)), o, simulate.Completed); report.Totals.Created != 0 {
 		t.Errorf("got %+v", report.Totals)
+	}
+}
+
+// A drain of pods that have to be apart: a replacement waits for a free node that is not drained, and none shares a node with another pod.
+func TestDrainOfOnePodPerNode(t *testing.T) {
+	replaced := []func(*v1.PodManager){onePerNode("v1"), replaceDrained, Limits("1", "0")}
+	tests := map[string]struct {
+		more            int
+		drain           string
+		cordoned        bool
+		change          []func(*v1.PodManager)
+		want            simulate.Outcome
+		done            bool
+		evicted, lowest int
+	}{
+		"a node is free":            {more: 1, drain: "node-0", change: replaced, want: simulate.Completed, done: true, evicted: 1, lowest: 3},
+		"it is cordoned already":    {more: 1, drain: "node-0", cordoned: true, change: replaced, want: simulate.Completed, done: true, evicted: 1, lowest: 3},
+		"no node is free":           {drain: "node-0", change: replaced, want: simulate.Waiting, lowest: 3},
+		"one for two":               {more: 1, drain: "node-0 node-1", change: replaced, want: simulate.Waiting, evicted: 1, lowest: 3},
+		"the free one is drained":   {more: 1, drain: "node-0 node-3", change: replaced, want: simulate.Waiting, lowest: 3},
+		"not replaced, one is free": {more: 1, drain: "node-0", change: []func(*v1.PodManager){onePerNode("v1")}, want: simulate.Completed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			live := atRest(3, test.change...)
+			o := options(t)
+			o.Room = spread(live, test.more)
+			o.Room.Nodes[0].Spec.Unschedulable = test.cordoned
+			o.Drain = simulate.Drain{Nodes: strings.Fields(test.drain), Budgets: []policyv1.PodDisruptionBudget{floor("3")}, Others: []string{"node-2"}}
+			if test.lowest == 0 {
+				o.Drain.Budgets, test.done, test.evicted, test.lowest = nil, true, 1, 2
+			}
+			report := play(t, live, with(live), o, test.want)
+			lines := text.Join(report.Lines(text.Style{}, true))
+			if got := report.Drain; got.IsDone != test.done || got.Evicted != test.evicted || report.Totals.LowestAvailable != test.lowest || len(report.Steps) > 20 {
+				t.Errorf("%+v, %+v:\n%s", got, report.Totals, lines)
+			}
+		})
+	}
+}
+
+// What could not be found out about the room for a surge pod is noted, for whatever reason.
+func TestUnknownRoom(t *testing.T) {
+	forbidden, noAnswer := errors.New("forbidden"), errors.New("a webhook does not answer")
+	tests := map[string]struct {
+		image func(string) func(*v1.PodManager)
+		room  surge.Room
+		want  []string
+	}{
+		"all is known":            {Image, surge.Room{}, nil},
+		"the dry run fails":       {Image, surge.Room{RefusalError: noAnswer}, []string{"room for a surge pod is not known: a webhook does not answer"}},
+		"nodes are forbidden":     {onePerNode, surge.Room{NodesError: forbidden}, []string{"nodes cannot be read"}},
+		"both":                    {onePerNode, surge.Room{NodesError: forbidden, RefusalError: noAnswer}, []string{"nodes cannot be read", "a webhook does not answer"}},
+		"nodes need not be known": {Image, surge.Room{NodesError: forbidden}, nil},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			live, o := atRest(3, test.image("v1")), options(t)
+			o.Room = test.room
+			notes := strings.Join(play(t, live, with(live, test.image("v2")), o, simulate.Completed).Notes, "|")
+			for _, want := range test.want {
+				if !strings.Contains(notes, want) {
+					t.Errorf("notes: %q, want %q", notes, want)
+				}
+			}
+			if (notes == "") != (test.want == nil) {
+				t.Errorf("notes: %q", notes)
+			}
+		})
 	}
 }

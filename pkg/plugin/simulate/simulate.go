@@ -97,7 +97,8 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		return Report{}, err
 	}
 	report := describe(live, begin.Manager, o)
-	room, unknown := o.roomFor(begin.Manager)
+	room, unknown := o.roomFor(begin.Manager, drain)
+	drain.isApart = room.Places != nil
 	w := world.Begin(begin, world.Course{ReadyAfter: o.ReadyAfter, StopAfter: o.StopAfter, Fate: drain.fate(o), Room: room})
 	noted := newRecorder(begin.Now)
 	for range mostSyncs {

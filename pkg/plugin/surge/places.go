@@ -75,7 +75,7 @@ func Places(m *v1.PodManager, nodes []corev1.Node) map[string]string {
 	spec := &history.Template(&m.Spec).Spec
 	places := map[string]string{}
 	for i := range nodes {
-		if place, isOne := nodes[i].Labels[rule.Key]; isOne && takes(&nodes[i], spec) {
+		if place, isOne := nodes[i].Labels[rule.Key]; isOne && Takes(&nodes[i], spec) {
 			places[nodes[i].Name] = place
 		}
 	}
@@ -91,8 +91,15 @@ func distinct(places map[string]string) map[string]bool {
 	return found
 }
 
-// takes reports whether a node may run a pod, however full the node is.
-func takes(node *corev1.Node, pod *corev1.PodSpec) bool {
+// Suffices reports whether there are places enough among nodes for all pods that a PodManager can have at a time: those that are there, as many
+// terminating ones, and the surge.
+func Suffices(m *v1.PodManager, nodes []corev1.Node) bool {
+	most := max(m.DesiredReplicas(), int(m.Status.Replicas)) + m.MaxSurge()
+	return len(distinct(Places(m, nodes))) >= 2*most
+}
+
+// Takes reports whether a node may run a pod, however full the node is.
+func Takes(node *corev1.Node, pod *corev1.PodSpec) bool {
 	if pod.NodeName != "" {
 		return pod.NodeName == node.Name
 	}

@@ -2,6 +2,7 @@ package surge
 
 import (
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -41,16 +42,19 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 	apart, mustBe := ApartBy(m)
 	places := Places(m, room.Nodes)
 	count := len(distinct(places))
+	var unknown []string
+	if mustBe && room.NodesError != nil {
+		unknown = append(unknown, fmt.Sprintf("%s, and nodes cannot be read: a surge pod needs one more than %d (%v)", apart.Why, m.DesiredReplicas(), room.NodesError))
+	}
+	if room.RefusalError != nil {
+		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))
+	}
 	switch {
 	case room.Refusal != nil:
 		return Judgement{Obstacle: fmt.Sprintf("quota %s has no room for a surge pod: %s", room.Refusal.Quota(), room.Refusal.Message)}
-	case mustBe && room.NodesError != nil:
-		return Judgement{Unknown: fmt.Sprintf("%s, and nodes cannot be read: a surge pod needs one more than %d (%v)", apart.Why, m.DesiredReplicas(), room.NodesError)}
-	case mustBe && count <= m.DesiredReplicas():
+	case mustBe && room.NodesError == nil && count <= m.DesiredReplicas():
 		return Judgement{Obstacle: fmt.Sprintf("no node is left for a surge pod: %s, and %s", apart.Why, apart.count(count))}
-	case room.RefusalError != nil:
-		return Judgement{Unknown: fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError)}
 	default:
-		return Judgement{}
+		return Judgement{Unknown: strings.Join(unknown, "; ")}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plugin/budget"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -63,7 +64,7 @@ func makeRoom(s snapshot.Snapshot, a Answer) []string {
 	return append(lookAtPod(s, a)[:1:1], "kubectl get nodes")
 }
 
-// AddDrain adds the PodDisruptionBudget that keeps a drain from ending. draining has why pods leave their nodes, as far as the user may read nodes.
+// AddDrain adds the PodDisruptionBudget that keeps a drain from ending, and corrects a cause by which nothing does. draining has why pods leave their nodes, as far as the user may read nodes.
 func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionBudget, draining map[string]string) {
 	covering := budget.Covering(s.Manager, budgets)
 	for _, pod := range s.Pods {
@@ -76,13 +77,16 @@ func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionB
 		if because == "" {
 			because = "is drained"
 		}
+		if len(covering) == 0 || len(covering) == 1 && covering[0].Status.DisruptionsAllowed > 0 {
+			return
+		}
+		if a.Reason == v1.ReasonAllAvailable || a.Reason == v1.ReasonBaking && leavesFor(s, v1.LeavingForDrain) {
+			a.Cause = sentence("A drain waits, because pods may not be evicted", follow.Message(s.Manager))
+		}
 		if len(covering) > 1 {
 			a.say("node %s %s, and a drain waits: PodDisruptionBudgets %s and %s both cover pod %s, so that it is not evicted",
 				node, because, covering[0].Name, covering[1].Name, pod.Name)
 			a.suggest(s, "kubectl get poddisruptionbudgets")
-			return
-		}
-		if len(covering) == 0 || covering[0].Status.DisruptionsAllowed > 0 {
 			return
 		}
 		status := covering[0].Status

@@ -16,6 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 	. "github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
@@ -64,7 +65,9 @@ func TestFindLeaving(t *testing.T) {
 		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
 			"Not all pods are ready: ", "pod web-0 is leaving: older than", "kubectl describe pod web-1 -n ns"},
 		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
-			"Misconfigured: NodesForbidden: disruption.onDrain", "kubectl apply -f artifacts/rbac.yaml"},
+			"Misconfigured: NodesForbidden: disruption.onDrain",
+			"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes|" +
+				"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -114,5 +117,54 @@ func TestAddDrain(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 		})
+	}
+}
+
+// The cause does not say that nothing blocks a drain which a PodDisruptionBudget blocks. All other causes stay.
+func TestCauseOfDrain(t *testing.T) {
+	blocking := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "floor"}}
+	blocking.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}
+	open := *blocking.DeepCopy()
+	open.Status.DisruptionsAllowed = 1
+	waits, cordoned := "A drain waits, because pods may not be evicted: ", map[string]string{"node-0": "is cordoned"}
+	baking := func(s snapshot.Snapshot) snapshot.Snapshot {
+		for i := range s.Manager.Status.Conditions {
+			if s.Manager.Status.Conditions[i].Type == v1.ConditionReady {
+				s.Manager.Status.Conditions[i].Reason = v1.ReasonBaking
+			}
+		}
+		return s
+	}
+	tests := map[string]struct {
+		snapshot snapshot.Snapshot
+		budgets  []policyv1.PodDisruptionBudget
+		draining map[string]string
+		want     string
+	}{
+		"the replacement serves":    {drained(Manager(1), Pod(0), Pod(1)), []policyv1.PodDisruptionBudget{blocking}, nil, waits},
+		"the new revision bakes":    {baking(drained(Manager(1), Pod(0), Pod(1))), []policyv1.PodDisruptionBudget{blocking}, nil, waits},
+		"drained pods are ignored":  {seen(Observe(Manager(1), Pod(0))), []policyv1.PodDisruptionBudget{blocking}, cordoned, waits},
+		"two budgets":               {seen(Observe(Manager(1), Pod(0))), []policyv1.PodDisruptionBudget{open, open}, cordoned, waits},
+		"the pod may be evicted":    {drained(Manager(1), Pod(0), Pod(1)), []policyv1.PodDisruptionBudget{open}, nil, "Nothing blocks it: the replacements are available"},
+		"no replacement yet":        {drained(Manager(1), Pod(0)), []policyv1.PodDisruptionBudget{blocking}, nil, "A drain waits for replacements: "},
+		"a rollout that has halted": {of(Crashing), []policyv1.PodDisruptionBudget{blocking}, cordoned, "The rollout is halted"},
+		"a bake without a drain":    {baking(seen(Observe(Manager(1), Pod(0)))), []policyv1.PodDisruptionBudget{blocking}, cordoned, "All pods are updated"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Find(test.snapshot)
+			got.AddDrain(test.snapshot, test.budgets, test.draining)
+			if !strings.HasPrefix(got.Cause, test.want) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// The commands have names that others have chosen. A name cannot begin a new line.
+func TestNextIsClean(t *testing.T) {
+	answer := Answer{Cause: "c", Next: []string{"kubectl pm set image web a\nrm -rf .=IMAGE\x1b[2J"}}
+	if got := strings.Join(answer.Lines(text.Style{}), "|"); got != "c||Next|  kubectl pm set image web a rm -rf .=IMAGE\ufffd[2J" {
+		t.Errorf("got %q", got)
 	}
 }

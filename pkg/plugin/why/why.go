@@ -60,7 +60,7 @@ func Find(s snapshot.Snapshot) Answer {
 		answer.suggest(s, strings.TrimSpace(command))
 	}
 	if s.Condition(v1.ConditionMisconfigured).Reason == v1.ReasonNodesForbidden {
-		answer.suggest(s, grantNodes)
+		answer.Next = append(answer.Next, grantNodes...)
 	}
 	for _, kind := range []string{v1.ConditionStalled, v1.ConditionReplicaFailure, v1.ConditionMisconfigured} {
 		if condition := s.Condition(kind); condition.Message != "" && !strings.Contains(answer.Cause, condition.Message) {
@@ -73,13 +73,16 @@ func Find(s snapshot.Snapshot) Answer {
 	return answer
 }
 
-// grantNodes grants the controller the right to watch nodes.
-const grantNodes = "kubectl apply -f artifacts/rbac.yaml"
+// grantNodes grants a controller the right to watch nodes, and no other: it may be one whose rights end at some namespaces. The user fills in its
+// ServiceAccount.
+var grantNodes = []string{
+	"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes",
+	"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT",
+}
 
-// complete names the plugin and the namespace in a suggested command, so that the command works in any context. Nodes and cluster roles have no
-// namespace.
+// complete names the plugin and the namespace in a suggested command, so that the command works in any context. Nodes have no namespace.
 func complete(command string, manager *v1.PodManager) string {
-	hasNone := command == "" || command == grantNodes || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node")
+	hasNone := command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node")
 	command = strings.ReplaceAll(command, "PLUGIN", text.Command)
 	if hasNone {
 		return command
@@ -163,7 +166,7 @@ func nextLines(next []string, style text.Style) []string {
 	}
 	lines := []string{"", style.Paint(text.Bold, "Next")}
 	for _, command := range next {
-		lines = append(lines, "  "+command)
+		lines = append(lines, "  "+text.Clean(command))
 	}
 	return lines
 }
