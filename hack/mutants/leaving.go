@@ -49,8 +49,8 @@ var leavingTable = []entry{
 	},
 	{
 		name: "age-before-replacement", about: "a pod that is too old is deleted before its replacement is available", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available >= desired:",
-		after:  "case available >= desired-1:",
+		before: "case available >= desired && len(f.Stay) == desired+1:",
+		after:  "case available >= desired-1 && len(f.Stay) == desired+1:",
 	},
 	{
 		name: "age-in-a-rollout", about: "pods are replaced for their age during a rollout, a halt and a pause", by: byWorld, file: "pkg/plan/leaving.go",
@@ -64,8 +64,8 @@ var leavingTable = []entry{
 	},
 	{
 		name: "age-never", about: "a pod that is too old never gets a replacement", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available == desired-1 || len(f.Stay) > desired:",
-		after:  "case available == desired && len(f.Stay) > desired:",
+		before: "case available == desired-1 || isLeaving:",
+		after:  "case available == desired && isLeaving:",
 	},
 	{
 		name: "forced-early", about: "a terminating pod of a lost node is deleted by force at once", by: byUnit, file: "pkg/plan/leaving/force.go",

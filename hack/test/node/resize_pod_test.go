@@ -17,8 +17,8 @@ import (
 func ofPod(limits string, is size) string {
 	return fmt.Sprintf("{replicas: 2, updateStrategy: {rollingUpdate: {%s}}, failurePolicy: {gracePeriodSeconds: 0}, "+
 		"template: {metadata: {labels: {app: web}}, spec: {nodeSelector: {type: real}, terminationGracePeriodSeconds: 5, "+
-		"resources: {requests: {cpu: %dm}, limits: {cpu: %dm, memory: %dMi}}, containers: [%s]}}}",
-		limits, is.cpu/10, is.cpu, is.memory, web("1", ""))
+		"resources: {requests: {cpu: %dm, memory: %dMi}, limits: {cpu: %dm, memory: %dMi}}, containers: [%s]}}}",
+		limits, is.cpu/10, is.memory/2, is.cpu, is.memory, web("1", ""))
 }
 
 // Resources of the pod itself, beside those of its containers, change in running pods, up and down. No container restarts.

@@ -42,6 +42,11 @@ func unschedulable(p *corev1.Pod) {
 	})
 }
 
+// leavesForAge makes the status say that web-0 leaves because it is too old.
+func leavesForAge(m *v1.PodManager) {
+	m.Status.LeavingPods = []v1.LeavingPod{{Name: "web-0", Cause: v1.LeavingForAge}}
+}
+
 // Each reason of a pod that leaves has its cause, its evidence and its next command.
 func TestFindLeaving(t *testing.T) {
 	young := func(p *corev1.Pod) { p.CreationTimestamp.Time = Now.Add(-time.Minute) }
@@ -60,9 +65,9 @@ func TestFindLeaving(t *testing.T) {
 		"no room": {drained(Manager(1), Pod(0), Pod(1, unschedulable)), "A drain waits for a replacement that no node takes: ", "3 Insufficient cpu",
 			"kubectl describe pod web-1 -n ns|kubectl get nodes"},
 		"not ready": {drained(Manager(1), Pod(0), Pod(1, NotReady)), "A drain waits for a replacement that is not ready: ", isLeaving, "kubectl describe pod web-1 -n ns"},
-		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, Limits("1", "0")), Pod(0), Pod(1, late))),
+		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, late))),
 			"The replacement of an old pod does not become available: ", "pod web-0 is leaving: older than maxPodAgeSeconds of 1h0m0s", "kubectl describe pod web-1 -n ns"},
-		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
+		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
 			"Not all pods are ready: ", "pod web-0 is leaving: older than", "kubectl describe pod web-1 -n ns"},
 		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
 			"Misconfigured: NodesForbidden: disruption.onDrain",
