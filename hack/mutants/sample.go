@@ -82,11 +82,11 @@ func (s *sample) play(ctx context.Context, mutant numbered) (isCaught, isReached
 			continue
 		}
 		isReached = true
-		_, err := p.run(ctx, 20*time.Second+10*p.takes, "MUTANT="+strconv.Itoa(mutant.number))
+		_, failure := p.run(ctx, 20*time.Second+10*p.takes, "MUTANT="+strconv.Itoa(mutant.number))
 		switch {
 		case ctx.Err() != nil:
 			return false, true, ctx.Err()
-		case err != nil:
+		case failure != nil:
 			return true, true, nil
 		}
 	}

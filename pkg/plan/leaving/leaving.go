@@ -1,7 +1,6 @@
 package leaving
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -79,17 +78,11 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 		node := nodeOf(pod.Spec.NodeName)
 		wait, isLost := untilLost(rules.NodeLoss, node, now)
 		found.Again = requeue.Sooner(found.Again, wait)
-		switch {
-		case podstate.IsMarked(pod):
-			found.Stay = append(found.Stay, pod)
-		case isLost && wait == 0:
-			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s is lost since %s", pod.Spec.NodeName, node.LostSince.UTC().Format(time.RFC3339))})
-		case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
-			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s %s", pod.Spec.NodeName, node.Draining)})
-		case node.IsUnknown && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
-			found.Leave = append(found.Leave, Pod{pod, Lost, fmt.Sprintf("node %s was lost", pod.Spec.NodeName)})
-		case node.IsUnknown && wasLeaving(manager, pod, v1.LeavingForDrain):
-			drained = append(drained, Pod{pod, Drained, fmt.Sprintf("node %s was being drained", pod.Spec.NodeName)})
+		switch cause, why := causeOf(manager, pod, node, isLost && wait == 0); cause {
+		case Lost:
+			found.Leave = append(found.Leave, Pod{pod, Lost, "node " + pod.Spec.NodeName + " " + why})
+		case Drained:
+			drained = append(drained, Pod{pod, Drained, "node " + pod.Spec.NodeName + " " + why})
 		default:
 			found.Stay = append(found.Stay, pod)
 		}
@@ -100,6 +93,24 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 	found.pace(manager, drained, now)
 	found.bound(manager)
 	return found
+}
+
+// causeOf returns the cause for which a pod leaves its node, and what the node does. The cause is empty if the pod stays.
+func causeOf(manager *v1.PodManager, pod *corev1.Pod, node Node, isLost bool) (cause Cause, why string) {
+	switch rules := manager.Spec.Disruption; {
+	case podstate.IsMarked(pod):
+		return "", ""
+	case isLost:
+		return Lost, "is lost since " + node.LostSince.UTC().Format(time.RFC3339)
+	case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
+		return Drained, node.Draining
+	case node.IsUnknown && rules.NodeLoss != nil && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
+		return Lost, "was lost"
+	case node.IsUnknown && rules.OnDrain == v1.ReplaceDrain && wasLeaving(manager, pod, v1.LeavingForDrain):
+		return Drained, "was being drained"
+	default:
+		return "", ""
+	}
 }
 
 // wasLeaving reports whether the last status says that a pod leaves for this cause.
