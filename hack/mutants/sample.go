@@ -87,7 +87,7 @@ func (s *sample) play(ctx context.Context, mutant numbered) (isCaught, isReached
 		case ctx.Err() != nil:
 			return false, true, ctx.Err()
 		case failure != nil:
-			return true, true, nil
+			return true, true, nil //nolint:nilerr // a failure of the tests is what a mutant is for
 		}
 	}
 	return false, isReached, nil
