@@ -118,7 +118,7 @@ func TestSlowWebhookOfAnotherTenant(t *testing.T) {
 func TestEventsOfAHandover(t *testing.T) {
 	const count = 8
 	f := newFaulty(t, "-leader-elect", "-leader-elect-resource-namespace", systemSpace)
-	events := f.proxy.Inject(faults.Rule{Name: "events are slow", Rate: 1, Match: f.own("create", "events"), Faults: []faults.Fault{{Delay: 500 * time.Millisecond}}})
+	events := f.proxy.Inject(faults.Rule{Name: "events are slow", Rate: 1, Match: f.own("create", "events"), Faults: []faults.Fault{{Delay: 300 * time.Millisecond}}})
 	defer events()
 	f.createMany(count)
 	f.Await("all pods", func() (any, bool) { n := len(f.AllPods()); return n, n == count })
