@@ -57,7 +57,7 @@ func TestServerClock(t *testing.T) {
 	}
 }
 
-// An answer changes nothing if it has no date, is not an API server's, or comes from an API server whose clock differs from that of the first one.
+// An answer changes nothing if it has no date, is not an API server's, or comes from an API server with another clock than the first one has.
 func TestServerClockDoesNotJump(t *testing.T) {
 	dated := func(ahead time.Duration) []string {
 		return []string{time.Now().Add(ahead).UTC().Format(http.TimeFormat)}

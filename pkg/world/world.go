@@ -125,7 +125,7 @@ func (w *World) addPast() {
 	}
 }
 
-// addRevisions stores up to three revisions, possibly that of the present template.
+// addRevisions stores up to three revisions, possibly including the one of the current template.
 func (w *World) addRevisions() (revisions []*history.Revision) {
 	for number := range 1 + w.dice.IntN(3) {
 		template := w.Manager.Spec.Template
