@@ -12,7 +12,7 @@ cd "$root"
 cluster=hack/cluster/cluster.sh
 name=${TEST_CLUSTER:-podmanager-test}
 # The tests mostly wait, so more of them can run at a time than there are processors.
-parallel=${E2E_PARALLEL:-12}
+parallel=${E2E_PARALLEL:-16}
 suites=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
 	suites+=("$1")

@@ -3,12 +3,10 @@
 package core
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/mycompany/podmanager/hack/test/harness"
@@ -34,22 +32,22 @@ func podJSON(fields string) string { return `{"replicas":1,"template":{"spec":{`
 // Objects that do not fit the Go type, or that cost too much, stop neither a running controller nor a starting one. A CRD of another version may
 // admit them. Their statuses report it, and they can still be scaled and deleted.
 func TestUndecodableObjects(t *testing.T) {
-	s := newSerialSpace(t) // all tests share the CRD
-	first := s.private()
+	t.Parallel()
+	s := newClusterSpace(t, "poison") // other tests need the CRD as it is
+	ours := []string{"-kubeconfig", s.Cluster.Kubeconfig}
+	first := s.private(ours...)
 	s.applyPrivate("good", "{replicas: 2, image: nginx}")
 	s.awaitReady("good", 2)
 
 	s.loosenCRD()
-	restore := sync.OnceFunc(s.restoreCRD)
-	t.Cleanup(restore)
 	for _, bad := range poisons {
 		object := fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"labels":{%q:""}},"spec":%s}`, bad.name, privateLabel, bad.spec)
 		s.Await("the loose schema to let "+bad.name+" in", func() (any, bool) {
-			err := shared.cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").Body([]byte(object)).Do(s.Ctx).Error()
+			err := s.Cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").Body([]byte(object)).Do(s.Ctx).Error()
 			return err, err == nil
 		})
 	}
-	restore()
+	s.restoreCRD()
 	for _, bad := range poisons {
 		s.Await(bad.name+" to tell", func() (any, bool) {
 			out := s.Kubectl("get", "pm", bad.name, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
@@ -61,7 +59,7 @@ func TestUndecodableObjects(t *testing.T) {
 	mustLive(t, first)
 
 	kill(t, first)
-	second := s.private()
+	second := s.private(ours...)
 	s.applyPrivate("good", "{replicas: 1, image: nginx}")
 	s.awaitReady("good", 1)
 	mustLive(t, second)
@@ -115,9 +113,8 @@ func (s *space) restoreCRD() {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	s.Ctx = context.Background() // the test's context is done by now
 	if out, err := s.TryKubectl(string(data), "replace", "-f", "-"); err != nil {
-		s.T.Errorf("%v: %s", err, out)
+		s.T.Fatalf("%v: %s", err, out)
 	}
 	s.Await("the real schema to be in force", func() (any, bool) {
 		out, err := s.TryKubectl(harness.Manifest("bad", "", "{replicas: three, image: nginx}"), "apply", "--dry-run=server", "-f", "-")
