@@ -163,22 +163,34 @@ func TestPlanIsPure(t *testing.T) {
 	})
 }
 
-// The doc.go of every package says in a few lines what lives there.
+// The doc.go of every package says in a few lines what lives there, and names each file if there are several.
 func TestPackagesAreDescribed(t *testing.T) {
 	const most = 20
-	described := map[string]bool{}
+	described, files := map[string]string{}, map[string][]string{}
 	eachFile(t, func(t *testing.T, path string, file *ast.File) {
-		if filepath.Base(path) != "doc.go" || file.Doc == nil {
-			return
-		}
-		described[filepath.Dir(path)] = true
-		if lines := strings.Count(file.Doc.Text(), "\n"); lines > most {
-			t.Errorf("%s has %d lines, at most %d: a longer one is not read", path, lines, most)
+		name, dir := filepath.Base(path), filepath.Dir(path)
+		switch {
+		case name == "doc.go" && file.Doc != nil:
+			described[dir] = file.Doc.Text()
+			if lines := strings.Count(file.Doc.Text(), "\n"); lines > most {
+				t.Errorf("%s has %d lines, at most %d: a longer one is not read", path, lines, most)
+			}
+		case strings.HasPrefix(path, "pkg/generated/") || ast.IsGenerated(file) || strings.HasSuffix(name, "_test.go"):
+		default:
+			files[dir] = append(files[dir], name)
 		}
 	})
 	for _, layer := range layers {
-		if layer != "pkg/generated" && !described[layer] {
+		switch {
+		case layer == "pkg/generated":
+		case described[layer] == "":
 			t.Errorf("%s has no doc.go that says what lives there", layer)
+		case len(files[layer]) > 1:
+			for _, name := range files[layer] {
+				if !strings.Contains(described[layer], name) {
+					t.Errorf("%s: doc.go does not say what %s has", layer, name)
+				}
+			}
 		}
 	}
 }

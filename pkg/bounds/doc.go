@@ -5,4 +5,7 @@
 // the schema, an administrator may have edited the CRD, and any client that reaches a webhook's port can send it a request. So before
 // anything is decoded, a scan compares the bytes with the Go type, and rejects what would cost too much. Code that needs only parts of an
 // object, such as a conversion, iterates over it with Fields and Elements, and decodes nothing.
+//
+// Start with bounds.go: Unmarshal, Check and the limits. scanner.go is the scan, and rejects quantities with long exponents. parts.go has Fields and
+// Elements.
 package bounds

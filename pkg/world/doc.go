@@ -2,7 +2,8 @@
 // The same seed leads to the same course of events on every machine.
 //
 //	world.go     the cluster with its past, and what the controller does to it: Observe, Apply, Report, and Sync, which does all three
-//	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go applies patches like the API server
+//	requests.go  creating, deleting and updating pods, unless the API server fails; patch.go applies patches like the API server, and room.go limits
+//	             how many pods there is room for
 //	time.go      how time passes, in trouble and in calm; mishap.go has what goes wrong meanwhile, leaving.go nodes that are drained and lost
 //	truth.go     the truth, independent of the planner: which pods are available, and which kubelets are behind
 //	blame.go     which pods have failed on their own, and since when

@@ -5,11 +5,12 @@
 // proven. The last good revision is the current one, to which a rollback returns.
 //
 // Start with state.go: Assess sorts the pods by side and finds what halts the rollout. actions.go decides which pods are deleted and how many are
-// created. limits.go computes the budget, maxSurge and maxUnavailable in numbers of pods, and budget.go keeps within it: enforceMaxSurge, mayTakeDown
-// for maxUnavailable, and a quota, which limits how many updated pods are unavailable at a time. outdated.go divides outdated pods into pods to update in place and pods to replace, and obstacle.go describes why a pod
-// cannot be updated in place. failing.go assesses failing pods, and condemns a revision that has too many. records.go has what the status records
-// about them. deadline.go runs the clock of progressDeadlineSeconds and names the failed revision. proven.go decides when a revision is good. conclusion.go sums
-// up what the status is to say about the revisions; later plans act on it, once it is written.
+// created. limits.go computes the minimum of available pods from maxSurge and maxUnavailable (their percentages become numbers in the API package,
+// defaults.go), and budget.go keeps within it: enforceMaxSurge, mayTakeDown for maxUnavailable, and a limit on updated pods that are unavailable at a
+// time. outdated.go divides outdated pods into pods to update in place and pods to replace, and obstacle.go describes why a pod cannot be updated in
+// place. failing.go assesses failing pods, and condemns a revision that has too many. records.go has what the status records about them, and
+// policy.go ends a halt when the failure policy changes. deadline.go runs the clock of progressDeadlineSeconds and names the failed revision.
+// proven.go decides when a revision is good. conclusion.go sums up what the status says about the revisions; later plans act on it.
 //
 // Package status decides the texts of conditions and events. This package neither names pods nor sends requests.
 package rollout
