@@ -105,7 +105,7 @@ func (s *space) keepsCRD() {
 	if err := all.Error(); !apierrors.IsForbidden(err) || !strings.HasSuffix(err.Error(), crdNotice) {
 		s.T.Errorf("deleting all CRDs: %v", err)
 	}
-	s.Kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--timeout=3m") // the request above may have deleted it
+	s.Kubectl("delete", "-f", otherCRD, "--ignore-not-found", "--wait=false") // the request above may have deleted it
 	if got := strings.Fields(s.Kubectl("get", "pm", "-o", "name")); len(got) != 2 {
 		s.T.Errorf("PodManagers %v are left, want 2", got)
 	}

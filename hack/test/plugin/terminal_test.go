@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -135,18 +134,33 @@ func TestConnectionDrops(t *testing.T) {
 	if err := link.WriteKubeconfig(other.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan result, 2)
-	go func() { done <- other.try("status", "web", "--timeout", "100s") }()
-	go func() { done <- other.try("get", "web", "-w", "--until-ready", "--timeout", "100s") }()
-	s.Await("both to be connected", func() (any, bool) { return link.Opened(), link.Opened() >= 2 })
-	for range 3 {
-		time.Sleep(500 * time.Millisecond) // let them watch for a while before the connection breaks
-		link.Sever()
+	var watching []*exec.Cmd
+	var outputs []string // files: a program that has printed something has read everything, and watches
+	for _, arguments := range [][]string{{"status", "web", "--timeout", "100s"}, {"get", "web", "-w", "--until-ready", "--timeout", "100s"}} {
+		file, err := os.Create(filepath.Join(t.TempDir(), "output"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		command := other.command(arguments...)
+		command.Stdout, command.Stderr = file, file
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		watching, outputs = append(watching, command), append(outputs, file.Name())
 	}
+	printed := func(i int) string {
+		out, _ := os.ReadFile(outputs[i])
+		return string(out)
+	}
+	s.Await("both to watch", func() (any, bool) {
+		return []string{printed(0), printed(1)}, printed(0) != "" && printed(1) != ""
+	})
+	link.Sever()
 	s.pm("set", "image", "web", "app=app:1")
-	for range 2 {
-		if got := <-done; got.code != 0 || !strings.Contains(got.out, "AllReplicasAvailable") {
-			t.Errorf("got %v", got)
+	for i, command := range watching {
+		if err := command.Wait(); err != nil || !strings.Contains(printed(i), "AllReplicasAvailable") {
+			t.Errorf("kubectl %v: %v\n%s", command.Args[1:], err, printed(i))
 		}
 	}
 }
