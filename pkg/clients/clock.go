@@ -15,18 +15,21 @@ const notableOffset = 10 * time.Second
 // auditID is a header that API servers set on each answer, and proxies do not set on theirs.
 const auditID = "Audit-Id"
 
-// ServerClock shows the API server's time: the clock of this machine, corrected by what the Date headers of the first answers prove. The times in
-// objects come from the API server, and two replicas that follow each other may run on machines whose clocks differ by minutes. While the answers
-// agree with the machine's clock, it shows the machine's time.
+// ServerClock shows the API server's time: the clock of this machine, corrected by what the Date headers of its answers prove. The times in objects
+// come from the API server, and two replicas that follow each other may run on machines whose clocks differ by minutes. While the answers agree with
+// the machine's clock, it shows the machine's time.
 //
-// Later answers only make the correction more precise. One that contradicts the earlier ones, because another API server has another clock, changes
-// nothing: the controller measures intervals with this clock, too, so it must not jump.
+// The controller measures intervals with this clock, too, so it must not jump. From the last answer on it goes by the monotonic clock, which nothing
+// sets. An answer that contradicts the earlier ones, because another API server has another clock, changes nothing until they are so old that clocks
+// may have drifted apart, or until the machine's clock was set or the machine slept.
 type ServerClock struct {
 	local clock.PassiveClock
 
 	mu sync.Mutex
-	// isKnown is set after the first answer. The API server's clock is then ahead by at least least and at most most, and offset lies between them.
+	// isKnown is set after the first answer. The last one arrived at the local time at, which was the monotonic time mark. The API server's clock was
+	// then ahead of the local one by at least least and at most most, and offset lies between them.
 	isKnown             bool
+	at, mark            time.Time
 	least, most, offset time.Duration
 }
 
@@ -36,11 +39,17 @@ func newServerClock(local clock.PassiveClock) *ServerClock { return &ServerClock
 func (c *ServerClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.local.Now().Add(c.offset)
+	if !c.isKnown {
+		return c.local.Now()
+	}
+	return c.at.Add(c.offset + time.Since(c.mark))
 }
 
 // Since returns how long ago a time was.
 func (c *ServerClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// drift is by which part of a time two clocks may drift apart in that time. A clock that NTP adjusts is faster or slower by half of that at most.
+const drift = 1000
 
 // learn adjusts the offset as little as possible, so that an answer of this date was written between the local times of its request and its arrival. Dates
 // are in whole seconds. It reports whether the offset has changed notably.
@@ -48,14 +57,18 @@ func (c *ServerClock) learn(sent, received, date time.Time) (offset time.Duratio
 	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isKnown {
-		least, most = max(least, c.least), min(most, c.most)
+	received = received.Round(0) // drops the monotonic reading
+	before, now, set := c.offset, time.Now(), time.Duration(0)
+	if age := now.Sub(c.mark); c.isKnown {
+		set = received.Sub(c.at) - age // by how much the local clock was set meanwhile
+		if set.Abs() < time.Second {
+			least, most = max(least, c.least-set-age/drift), min(most, c.most-set+age/drift)
+		}
 	}
 	if least > most {
 		return c.offset, false
 	}
-	before := c.offset
-	c.isKnown, c.least, c.most, c.offset = true, least, most, max(least, min(c.offset, most))
+	c.isKnown, c.at, c.mark, c.least, c.most, c.offset = true, received, now, least, most, max(least, min(c.offset-set, most))
 	return c.offset, (c.offset - before).Abs() >= notableOffset
 }
 

@@ -89,6 +89,46 @@ func TestServerClockDoesNotJump(t *testing.T) {
 	}
 }
 
+// The machine's clock is set, or the machine sleeps, which is the same to it: the API server's time goes on without a jump.
+func TestServerClockWhenTheMachinesClockIsSet(t *testing.T) {
+	for _, by := range []time.Duration{5 * time.Minute, -5 * time.Minute, 500 * time.Millisecond} {
+		t.Run(by.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				local := &wrongClock{ahead: -5 * time.Minute}
+				c := newServerClock(local)
+				for range 5 {
+					send(t, c, datedAnswers{way: time.Millisecond})
+					time.Sleep(300 * time.Millisecond)
+				}
+				before := c.Since(time.Now())
+				local.ahead += by
+				if after := c.Since(time.Now()); after != before {
+					t.Errorf("the clock was off by %v, and is off by %v once the machine's clock is set", before, after)
+				}
+				send(t, c, datedAnswers{way: time.Millisecond})
+				if after := c.Since(time.Now()); (after - before).Abs() > time.Second {
+					t.Errorf("the clock was off by %v, and is off by %v after an answer", before, after)
+				}
+			})
+		})
+	}
+}
+
+// Clocks drift apart: the machine's is slow by one second in an hour. An answer a day later is believed.
+func TestServerClockFollowsDrift(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newServerClock(clock.RealClock{})
+		for hour := range 24 {
+			ahead := time.Duration(hour) * time.Second
+			send(t, c, datedAnswers{way: time.Millisecond, off: ahead})
+			if off := (c.Since(time.Now()) - ahead).Abs(); off > 1100*time.Millisecond {
+				t.Errorf("off by %v after %d hours", off, hour)
+			}
+			time.Sleep(time.Hour)
+		}
+	})
+}
+
 type answers struct{ header http.Header }
 
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {

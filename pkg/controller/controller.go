@@ -77,15 +77,13 @@ func New(ctx context.Context, clients source.Clients, scopes []source.Scope, mea
 	}, nil
 }
 
-// Run syncs PodManagers with the given number of workers until ctx is done. It then shuts the workqueue down, lets running syncs finish (but
-// see ErrStopNow), and returns when all workers have stopped.
+// Run syncs PodManagers with the given number of workers until ctx is done. It then lets running syncs finish (but see ErrStopNow), and returns
+// when all workers have stopped. The keys that are still queued are left to the next leader.
 func (c *Controller) Run(ctx context.Context, workers int) error {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	logger := klog.FromContext(ctx)
 
-	if err := c.reporter.Start(ctx); err != nil {
-		return err
-	}
+	defer c.Nodes.Listen(c.nodesChanged)() // before the first sync asks about a node
 	var watchers sync.WaitGroup
 	for _, scope := range c.Scopes {
 		watchers.Go(func() { c.follow(ctx, scope) })
@@ -93,7 +91,6 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 			watchers.Go(func() { c.handOver(ctx, scope) })
 		}
 	}
-	watchers.Go(func() { c.Nodes.Listen(ctx, c.nodesChanged) })
 	defer watchers.Wait()
 
 	// Syncs get a context that outlives ctx, so that a graceful shutdown does not cancel their requests.
@@ -103,7 +100,10 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 	logger.Info("Starting workers", "count", workers)
 	c.scheduler.Employ(workers)
 	for range workers {
-		running.Go(func() { c.runWorker(syncCtx) })
+		running.Go(func() {
+			for ctx.Err() == nil && c.processNextWorkItem(syncCtx) {
+			}
+		})
 	}
 
 	<-ctx.Done()
@@ -123,11 +123,6 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 func (c *Controller) Shutdown() {
 	c.queue.ShutDown() // Run has not done so on a standby
 	c.reporter.Stop()
-}
-
-func (c *Controller) runWorker(ctx context.Context) {
-	for c.processNextWorkItem(ctx) {
-	}
 }
 
 // processNextWorkItem syncs one key. It is the only place that requeues a key.
@@ -234,8 +229,9 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 	if proceed {
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
-	if done.HasActed() {
-		c.States.Of(key).PodsAsOf = observed.Now // the next sync waits until the cache shows these writes
+	if len(done.Created) > 0 {
+		// The next sync waits until the cache shows the new pods. Other writes prove less: one that changes nothing returns an old version.
+		c.States.Of(key).PodsAsOf = observed.Now
 	}
 	return done
 }

@@ -30,11 +30,11 @@ import (
 // pod's failure is seen.
 const certainFor = 5 * time.Second
 
-// decide makes the plan for what was observed. If the plan takes down ready pods because it relies on others, decide reads the pods live
-// first, unless the information is recent: the watch may have stalled, or the caches of a new leader may lag behind.
+// decide makes the plan for what was observed. If the plan takes down ready pods while others are to stay, decide reads the pods live first,
+// unless the information is recent: the watch may have stalled, or the caches of a new leader may lag behind.
 func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed *plan.Observed) (*plan.Observed, plan.Plan, error) {
 	decided := c.makePlan(*observed)
-	if !decided.TakesDown() || observed.IsLive || observed.Now.Sub(c.States.Of(key).PodsAsOf) < certainFor {
+	if !decided.TakesDown(observed.Manager) || observed.IsLive || observed.Now.Sub(c.States.Of(key).PodsAsOf) < certainFor {
 		return observed, decided, nil
 	}
 	klog.FromContext(ctx).V(4).Info("Reading from the API server: the plan takes pods down")
@@ -133,14 +133,12 @@ func pointers[T any](items []T) []*T {
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.States.Of(key)
 	observed := &plan.Observed{
-		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager.Generation),
+		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager),
 		Capabilities: c.Capabilities, Spreading: c.Spreading, Now: now,
 	}
 	if manager.NeedsNodes() {
 		c.Nodes.Need()
-		if observed.NodesForbidden = c.Nodes.Forbidden(); !observed.NodesForbidden {
-			observed.NodeOf = c.Nodes.Of
-		}
+		observed.NodesForbidden, observed.NodeOf = c.Nodes.Forbidden(), c.Nodes.Of
 	}
 	return observed
 }
@@ -229,30 +227,31 @@ func showsGone(scope source.Scope, observed *plan.Observed) bool {
 
 // resolveUnsettled does a live read of the pods whose fate is unknown: the response to their create was lost, or they left the cache without
 // a deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
-func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) ([]*corev1.Pod, error) {
+func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) (relabelled []*corev1.Pod, err error) {
 	names := c.States.Of(key).Unsettled()
 	results := executor.InParallel(len(names), func(i int) executor.PodResult {
+		c.States.Of(key).MarkSettled(names[i]) // before the read: an event after it marks the name again
 		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return executor.PodResult{} // never created, or gone
 		}
 		return executor.PodResult{Pod: pod, Err: err}
 	})
-	var relabelled []*corev1.Pod
 	for i, r := range results {
 		if r.Err != nil {
-			return nil, fmt.Errorf("looking up pod %s: %w", names[i], r.Err)
+			c.States.Of(key).MarkUnsettled(names[i])
+			err = fmt.Errorf("looking up pod %s: %w", names[i], r.Err)
+			continue
 		}
 		klog.FromContext(ctx).V(2).Info("Looked up a pod that left the cache", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
 		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
 			c.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
 			relabelled = append(relabelled, pod)
-			continue // unsettled until it is released
+			c.States.Of(key).MarkUnsettled(names[i]) // until it is released
 		}
-		c.States.Of(key).MarkSettled(names[i])
 	}
-	return relabelled, nil
+	return relabelled, err
 }
 
 // recheckTakenNames does a live read of the pods that use taken names, if a recheck is due, and drops names that are free again.

@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,21 +45,31 @@ func (c *Controller) enqueueForRelabelled(pods []metav1.PartialObjectMetadata) {
 }
 
 // handOverPeriod is how often a shard looks for pods that belong to another shard. Such pods are rare: they exist only if a user changes the
-// label.
-const handOverPeriod = 5 * time.Second
+// label. If the API server refuses to change one, the shard looks less and less often.
+const handOverPeriod, longestHandOverPeriod = 5 * time.Second, 5 * time.Minute
 
 // handOver gives pods with the label of this shard to the shard of their PodManager, until ctx is done. A user may have changed the label
 // while the other shard had no holder. Then only this shard sees the pod.
 func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
-	wait.UntilWithContext(ctx, func(ctx context.Context) {
+	for period := handOverPeriod; ; {
 		var err error
 		pods := scope.Misplaced()
 		for _, pod := range pods[:min(len(pods), plan.MaxPerSync)] {
-			// If one pod is refused, the others are still handed over.
-			err = errors.Join(err, c.executor.HandOver(ctx, pod))
+			if failed := c.executor.HandOver(ctx, pod); err == nil {
+				err = failed // the others are still handed over
+			}
 		}
-		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).Error(err, "Cannot hand over pods of another shard", "shard", c.shard)
+		switch {
+		case err == nil:
+			period = handOverPeriod
+		case ctx.Err() == nil:
+			period = min(2*period, longestHandOverPeriod)
+			klog.FromContext(ctx).Error(err, "Cannot hand over pods of another shard", "shard", c.shard, "again", period)
 		}
-	}, handOverPeriod)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(period):
+		}
+	}
 }

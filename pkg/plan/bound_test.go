@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -35,6 +36,30 @@ func TestBound(t *testing.T) {
 			if got := plan.Again.Why == requeue.RequeueMore; count != want.count || got != want.again {
 				t.Errorf("%d pods: %d %s, again %v", replicas, count, what, got)
 			}
+		}
+	}
+}
+
+// Requests that are held back after a refusal ask for no other plan before the hold is over, however many there are.
+func TestBoundOfWhatIsHeldBack(t *testing.T) {
+	var pods []*corev1.Pod
+	for i := range 2 * MaxPerSync {
+		pods = append(pods, Pod(i))
+	}
+	holds := map[string]struct {
+		key      requeue.BackoffKey
+		observed Observed
+	}{
+		"deletes":      {requeue.BackoffDelete, Observe(Manager(0), pods...)},
+		"last deletes": {requeue.BackoffDelete, Observe(Manager(0, Deleting, MaxTerminating("600"), func(m *v1.PodManager) { m.Finalizers = []string{v1.Finalizer} }), pods...)},
+		"store":        {requeue.BackoffStore, With(Observe(Manager(2*MaxPerSync)), func(o *Observed) { o.OrphanRevisions = []*appsv1.ControllerRevision{{}} })},
+	}
+	for name, test := range holds {
+		until := Now.Add(time.Minute)
+		test.observed.Holds = map[requeue.BackoffKey]requeue.Backoff{test.key: {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		if decided := Make(test.observed); decided.Again.At != until || len(decided.Create)+len(decided.Delete) > 0 {
+			t.Errorf("%s: creates %d, deletes %d, again at %v (%s), want nothing until %v", name, len(decided.Create), len(decided.Delete), decided.Again.At,
+				decided.Again.Why, until)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func makeFinal(o Observed) Plan {
 			plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinalize})
 		}
 	}
-	plan.bound(o.Now)
 	plan.holdBack(o)
+	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
 	return plan
 }

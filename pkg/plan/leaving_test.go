@@ -167,10 +167,23 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// The deletion of a pod that is too old rests on what is known about the others.
-func TestRenewalTakesDown(t *testing.T) {
-	if decided := Make(Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(time.Minute)))); !decided.TakesDown() {
-		t.Errorf("deletes %v, and need not read live", decided.Delete)
+// A deletion of a ready pod rests on what is known about the others, if others are to stay.
+func TestTakesDown(t *testing.T) {
+	tests := map[string]struct {
+		observed Observed
+		want     bool
+	}{
+		"too old":              {Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(time.Minute))), true},
+		"scaled down":          {Observe(Manager(1), Pod(0), Pod(1)), true},
+		"scaled down to zero":  {Observe(Manager(0), Pod(0), Pod(1)), false},
+		"marked":               {Observe(Manager(2, Limits("0", "1")), Pod(0, Marked), Pod(1)), true},
+		"a surplus one starts": {Observe(Manager(1), Pod(0), Pod(1, NotReady)), false},
+		"rollout":              {RollingOut(Next(2, Limits("0", "1")), Pod(0), Pod(1)), true},
+	}
+	for name, test := range tests {
+		if decided := Make(test.observed); len(decided.Delete) != 1 && name != "scaled down to zero" || decided.TakesDown(test.observed.Manager) != test.want {
+			t.Errorf("%s: deletes %v, and reads live: %v", name, decided.Delete, !test.want)
+		}
 	}
 }
 

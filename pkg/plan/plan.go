@@ -140,12 +140,11 @@ func (p Plan) TouchesWhatExists() bool {
 	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update)+len(p.Annotate) > 0
 }
 
-// TakesDown reports whether the plan takes down ready pods because other pods are available. What it knows about those has to be current.
-func (p Plan) TakesDown() bool {
-	return slices.ContainsFunc(p.Update, func(u inplace.Update) bool { return podstate.IsReady(u.Pod) && u.Step != inplace.StepOpen }) ||
-		slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool {
-			return podstate.IsReady(d.Pod) && (d.Why.IsRollout() || d.Why == rollout.WhyTooOld)
-		})
+// TakesDown reports whether the plan takes down ready pods while others are to stay. What it knows about those has to be current.
+func (p Plan) TakesDown(manager *v1.PodManager) bool {
+	takesDown := func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why != rollout.WhyLeftover }
+	return manager.DesiredReplicas() > 0 && (slices.ContainsFunc(p.Delete, takesDown) ||
+		slices.ContainsFunc(p.Update, func(u inplace.Update) bool { return podstate.IsReady(u.Pod) && u.Step != inplace.StepOpen }))
 }
 
 // ActsOnPods reports whether the plan creates, updates or deletes active pods. Deleting finished pods or leftovers of another PodManager does not
@@ -207,8 +206,8 @@ func Make(o Observed) Plan {
 	}
 	plan.annotate(r.Budget, active)
 	plan.removeLeftovers(o)
-	plan.bound(o.Now)
 	plan.holdBack(o)
+	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
 	return plan
 }
 

@@ -70,7 +70,7 @@ func TestAnnotate(t *testing.T) {
 		pods = append(pods, Pod(index, Unannotated))
 	}
 	decided := Make(Observe(Manager(10), pods...))
-	if len(decided.Annotate) != 5 || decided.Empty() || !decided.TouchesWhatExists() || decided.TakesDown() {
+	if len(decided.Annotate) != 5 || decided.Empty() || !decided.TouchesWhatExists() || decided.TakesDown(Manager(1)) {
 		t.Errorf("annotates %v at a time, want 5: maxSurge and maxUnavailable", Names(decided.Annotate))
 	}
 	decided = Make(Observe(Manager(2), pods[0], pods[1], pods[2]))

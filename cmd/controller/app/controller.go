@@ -108,7 +108,9 @@ func (r *controllerRole) run(ctx context.Context) error {
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.caches.run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
-	running.Go(func() { r.nodes.Run(outlivingCtx) })
+	running.Go(func() {
+		_ = r.caches.use(outlivingCtx, func(ctx context.Context, _ []source.Scope) error { r.nodes.Run(ctx); return nil })
+	})
 	running.Go(func() {
 		if r.caches.awaitServed(outlivingCtx) { // until then, only the caches are urgent
 			r.examine(outlivingCtx)

@@ -102,7 +102,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 						t.Fatalf("%d writes, panic %v", server.writes, caught)
 					}
 					isHeld := false
-					for _, hold := range e.States.Of(key).HoldsOf(manager.Generation) {
+					for _, hold := range e.States.Of(key).HoldsOf(manager) {
 						isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
 					}
 					isWaiting := answer == "200" && e.States.Of(key).Waiting()

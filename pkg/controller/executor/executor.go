@@ -63,13 +63,15 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 	e.applyUpdates(ctx, key, decided.Update, done)
 	annotated := InParallel(len(decided.Annotate), func(i int) PodResult { return e.annotatePod(ctx, key, decided.Annotate[i]) })
 	e.collect(key, requeue.BackoffAnnotate, annotated, done)
-	deleted := e.applyDelete(ctx, key, decided.Delete, done)
 	if done.Outdated {
 		return
 	}
 	// Creates depend on the deletes: if a pod was not deleted, its replacement would be one pod too many.
-	if deleted {
+	if e.applyDelete(ctx, key, decided.Delete, done) {
 		e.applyCreate(ctx, key, decided.Create, done)
+	}
+	if done.Outdated {
+		return
 	}
 	e.dropRevisions(ctx, key, decided.Drop, done)
 	if decided.RemoveFinalizer && done.Err == nil {
@@ -87,7 +89,7 @@ func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, wh
 
 // holdBack starts a hold: plans leave out requests of this kind for a while, because the API server has refused them.
 func (e *Executor) holdBack(key cache.ObjectName, hold requeue.BackoffKey, failure requeue.Failure, done *reconcile.Outcome) {
-	until := e.States.Of(key).Refuse(hold, failure, done.Manager.Generation, e.Clock.Now())
+	until := e.States.Of(key).Refuse(hold, failure, done.Manager, e.Clock.Now())
 	done.Requeue(requeue.Requeue{At: until, Why: requeue.RequeueRefused})
 }
 
@@ -106,7 +108,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	if err != nil && !apierrors.IsNotFound(err) {
-		done.AddError(fmt.Errorf("looking whether the PodManager is still the same: %w", err))
+		done.AddError(fmt.Errorf("checking whether the PodManager is still the same: %w", err))
 		return true
 	}
 	live = e.States.Of(key).WithWholeStatus(live)
@@ -215,7 +217,7 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 		if r.Err == nil {
 			r.Err = errNoResult
 		}
-		failure, isHeld := e.failureOf(key, hold, done.Manager.Generation, r.Err)
+		failure, isHeld := e.failureOf(key, hold, done.Manager, r.Err)
 		switch {
 		case isHeld:
 			held = cmp.Or(held, &failure)
@@ -240,13 +242,17 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 // to do.
 var errNoResult = reconcile.Changed("", errors.New("the request has no result"))
 
+// recently is how long after a hold has ended a failure still counts as another one of the same kind.
+const recently = time.Minute
+
 // failureOf returns the failure of a request, and whether to hold back such requests. If the previous plan also found this object changed,
 // this plan was made from a live read, and the object has not changed: a policy or a webhook refuses the request with a response that looks
 // like a change. Adoptions and finalizers are held back after any second failure, because the rest of the plan can do without them.
-func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, generation int64, err error) (failure requeue.Failure, isHeld bool) {
+func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, manager *v1.PodManager, err error) (failure requeue.Failure, isHeld bool) {
 	failure = requeue.Failed(hold.Condition, err)
 	memory := e.States.Of(key)
-	_, wasHeld := memory.HoldsOf(generation)[hold] // it has not succeeded since
+	last, wasHeld := memory.HoldsOf(manager)[hold] // it has not succeeded since
+	wasHeld = wasHeld && e.Clock.Since(last.Until) < recently
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
 	case isChanged && (memory.FoundChanged(changed.Object) || wasHeld):

@@ -114,7 +114,7 @@ func TestRefusedFinalizer(t *testing.T) {
 			if len(done.Created) != 1 || done.Err != nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
 				t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.Err, done.Failure)
 			}
-			if held := e.States.Of(cache.MetaObjectToName(manager)).HoldsOf(manager.Generation); len(held) != 1 || done.Again.Never() {
+			if held := e.States.Of(cache.MetaObjectToName(manager)).HoldsOf(manager); len(held) != 1 || done.Again.Never() {
 				t.Errorf("held back: %v, again %+v", held, done.Again)
 			}
 		})

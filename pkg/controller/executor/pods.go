@@ -46,9 +46,8 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// resolveNameInUse does a live read of the pod that already has the name of a pod to create, and that the cache did not show. If the
-// PodManager controls it and it has our label, it counts as created. Otherwise nothing has failed either: the next sync takes another name,
-// releases the pod, or finds the name free.
+// resolveNameInUse does a live read of the pod that already has the name of a pod to create, and that the cache did not show. Nothing has failed:
+// the next sync knows the pod, takes another name, releases the pod, or finds the name free.
 func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
@@ -58,16 +57,12 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
 	case err != nil:
 		logger.V(2).Info("The name was in use, and is free again")
-	case metav1.IsControlledBy(pod, manager) && isShown:
-		logger.V(2).Info("Pod exists already and is ours")
+	case isShown:
+		logger.V(2).Info("The name is in use by a pod that the cache will show")
 		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
-		return PodResult{Pod: pod}
 	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
 		logger.V(2).Info("Pod is ours and was relabelled away")
 		e.States.Of(key).MarkUnsettled(name)
-	case isShown:
-		// The cache will show the pod, so the next sync will know that the name is in use.
-		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	default:
 		logger.V(2).Info("The name is in use by another pod")
 		return PodResult{taken: true, foreign: plan.IsForeign(pod)}

@@ -22,8 +22,7 @@ const (
 // leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent one, so that no key starves.
 const leastUrgentEvery = 16
 
-// priorityQueue orders the keys of the workqueue: by priority, and first in, first out within a priority. The workqueue holds its lock during
-// each call.
+// priorityQueue orders keys: by priority, and first in, first out within a priority. Its user holds a lock during each call.
 type priorityQueue struct {
 	// priorityOf is called when a key is added, and again if the key is added once more while it is queued.
 	priorityOf func(cache.ObjectName) priority
@@ -58,7 +57,7 @@ func (q *priorityQueue) Touch(key cache.ObjectName) {
 // Len returns the number of keys in the queue.
 func (q *priorityQueue) Len() int { return len(q.queued) }
 
-// Pop removes the next key. The workqueue calls it only if there is one.
+// Pop removes the next key. There has to be one.
 func (q *priorityQueue) Pop() cache.ObjectName {
 	q.pops++
 	for i := range priorities {

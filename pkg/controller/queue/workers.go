@@ -1,11 +1,6 @@
 package queue
 
-import (
-	"cmp"
-	"slices"
-
-	"k8s.io/client-go/tools/cache"
-)
+import "k8s.io/client-go/tools/cache"
 
 // workers divides the workers among namespaces. A namespace gets no more workers than remain idle for the others, so that slow requests in
 // one namespace, for example because of a slow webhook, do not delay the others. The first such namespace gets half of the workers, the next
@@ -14,11 +9,11 @@ type workers struct {
 	idle int
 	// busy is the number of workers of each namespace. waiting has the keys that get the next ones.
 	busy    map[string]int
-	waiting map[string][]cache.ObjectName
+	waiting map[string]*priorityQueue
 }
 
 func newWorkers() workers {
-	return workers{busy: map[string]int{}, waiting: map[string][]cache.ObjectName{}}
+	return workers{busy: map[string]int{}, waiting: map[string]*priorityQueue{}}
 }
 
 // Employ sets the number of workers.
@@ -39,14 +34,21 @@ func (a *Scheduler) Begin(key cache.ObjectName) bool {
 		w.busy[key.Namespace]++
 		return true
 	}
-	if !slices.Contains(w.waiting[key.Namespace], key) {
-		w.waiting[key.Namespace] = append(w.waiting[key.Namespace], key)
+	waiting, found := w.waiting[key.Namespace]
+	if !found {
+		waiting = newPriorityQueue(a.mostUrgent)
+		w.waiting[key.Namespace] = waiting
+	}
+	if _, found := waiting.queued[key]; found {
+		waiting.Touch(key)
+	} else {
+		waiting.Push(key)
 	}
 	return false
 }
 
-// End records that the sync of a key is over, and queues two waiting keys of its namespace: the most urgent one, and the one that has waited
-// longest. One takes the place of the key. The other one is in case more workers are idle by now.
+// End records that the sync of a key is over, and queues the two most urgent of the waiting keys of its namespace. One takes the place of the key.
+// The other one is in case more workers are idle by now.
 func (a *Scheduler) End(key cache.ObjectName) {
 	for _, next := range a.end(key.Namespace) {
 		a.Workqueue.Add(next)
@@ -61,15 +63,11 @@ func (a *Scheduler) end(namespace string) (next []cache.ObjectName) {
 	if w.busy[namespace]--; w.busy[namespace] == 0 {
 		delete(w.busy, namespace)
 	}
-	waiting := w.waiting[namespace]
-	if len(waiting) > 0 {
-		next, waiting = append(next, waiting[0]), waiting[1:]
+	waiting, found := w.waiting[namespace]
+	for found && waiting.Len() > 0 && len(next) < 2 {
+		next = append(next, waiting.Pop())
 	}
-	if len(waiting) > 0 {
-		urgent := slices.MinFunc(waiting, func(x, y cache.ObjectName) int { return cmp.Compare(a.mostUrgent(x), a.mostUrgent(y)) })
-		next, waiting = append(next, urgent), slices.DeleteFunc(waiting, func(other cache.ObjectName) bool { return other == urgent })
-	}
-	if w.waiting[namespace] = waiting; len(waiting) == 0 {
+	if found && waiting.Len() == 0 {
 		delete(w.waiting, namespace)
 	}
 	return next

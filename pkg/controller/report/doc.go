@@ -1,7 +1,7 @@
 // Package report writes the status of a PodManager, and events about it.
 //
-// Start with report.go: Report writes the status now, or says when it may: not if nothing differs, not before plan/status (pace.go) allows it, and
-// only a few at once. status.go writes it, even if another client keeps changing the PodManager. events.go turns the outcome of a plan into events;
+// Start with report.go: Report writes the status now, or says when it may: not if nothing differs, and not before plan/status (pace.go) allows it.
+// status.go writes it, even if another client keeps changing the PodManager. events.go turns the outcome of a plan into events;
 // a repeated failure is one event, which client-go counts. recorder.go writes events, and flushes the last ones when the process ends.
 //
 // pkg/plan/status decides what the status says.

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2/ktesting"
 
@@ -81,7 +80,7 @@ func TestRefusalIsOneEvent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, ctx := ktesting.NewTestContext(t)
 			sent := &spy{}
-			r := &Reporter{Deps: reconcile.Deps{States: syncstate.New()}, recorder: &recorder{EventRecorder: sent, sink: &sink{}}}
+			r := &Reporter{Deps: reconcile.Deps{States: syncstate.New()}, recorder: &recorder{EventRecorder: sent}}
 			for _, done := range test.syncs {
 				r.reportFailure(ctx, web, done)
 			}
@@ -110,13 +109,9 @@ func (w written) Patch(_ context.Context, event *eventsv1.Event, _ []byte) (*eve
 // client-go turns the events of a refusal that does not change into one event with a series.
 func TestRefusalIsCounted(t *testing.T) {
 	_, ctx := ktesting.NewTestContext(t)
-	recorder, err := newRecorder(ctx, fake.NewClientset())
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := written{make(chan string)}
-	recorder.sink.EventSink = server
-	if err := recorder.start(ctx); err != nil {
+	recorder, err := newRecorder(ctx, server)
+	if err != nil {
 		t.Fatal(err)
 	}
 	defer recorder.stop()

@@ -10,9 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
 	klog "k8s.io/klog/v2"
 
@@ -26,6 +26,8 @@ const (
 	maxNoteBytes    = 1024
 	// maxEventWrites is how many events are written at the same time. It is low because pod requests are more important than events.
 	maxEventWrites = 2
+	// maxPendingEvents is how many events may wait, each in a goroutine of client-go, while the API server takes its time.
+	maxPendingEvents = 1000
 	// flushTimeout is how long writing the last events may take when the process ends.
 	flushTimeout = 3 * time.Second
 )
@@ -33,40 +35,31 @@ const (
 // recorder writes events, a few at a time, and writes the last ones before the process ends.
 type recorder struct {
 	events.EventRecorder
-	broadcaster events.EventBroadcaster
-	sink        *sink
 	// stop waits until the last events are written, and then stops the recorder.
 	stop func()
 }
 
-func newRecorder(ctx context.Context, client kubernetes.Interface) (*recorder, error) {
+// newRecorder starts a recorder. It outlives ctx: it writes until stop is called.
+func newRecorder(ctx context.Context, api events.EventSink) (*recorder, error) {
 	scheme := runtime.NewScheme()
 	if err := errors.Join(corev1.AddToScheme(scheme), v1.Install(scheme)); err != nil {
 		return nil, fmt.Errorf("building the scheme for events: %w", err)
 	}
-	sink := &sink{EventSink: &events.EventSinkImpl{Interface: client.EventsV1()}, slots: make(chan struct{}, maxEventWrites)}
+	sink := &sink{EventSink: api, slots: make(chan struct{}, maxEventWrites)}
 	broadcaster := events.NewBroadcaster(sink)
+	recordingCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	if err := broadcaster.StartRecordingToSinkWithContext(recordingCtx); err != nil {
+		cancel()
+		return nil, fmt.Errorf("starting the event recorder: %w", err)
+	}
 	return &recorder{
 		EventRecorder: broadcaster.NewRecorder(scheme, v1.ControllerName).WithLogger(klog.FromContext(ctx)),
-		broadcaster:   broadcaster,
-		sink:          sink,
-		stop:          broadcaster.Shutdown,
+		stop: func() {
+			sink.flush(recordingCtx)
+			broadcaster.Shutdown()
+			cancel()
+		},
 	}, nil
-}
-
-// start starts writing events. The recorder outlives ctx: it writes until stop is called.
-func (r *recorder) start(ctx context.Context) error {
-	recordingCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	if err := r.broadcaster.StartRecordingToSinkWithContext(recordingCtx); err != nil {
-		cancel()
-		return fmt.Errorf("starting the event recorder: %w", err)
-	}
-	r.stop = func() {
-		r.sink.flush(recordingCtx)
-		r.broadcaster.Shutdown()
-		cancel()
-	}
-	return nil
 }
 
 // record sends an event. It shortens the note to what the API server accepts. regarding is a PodManager or a reference to one.
@@ -74,7 +67,6 @@ func (r *recorder) record(regarding, related runtime.Object, kind, reason, actio
 	if len(note) > maxNoteBytes {
 		note = strings.ToValidUTF8(note[:maxNoteBytes-3], "") + "..."
 	}
-	r.sink.used.Store(true)
 	r.Eventf(regarding, related, kind, reason, action, "%s", note)
 }
 
@@ -86,35 +78,31 @@ func (r *recorder) warn(regarding, related runtime.Object, reason, action, note 
 type sink struct {
 	events.EventSink
 	slots chan struct{}
-	// pending is how many events wait for a slot or are being written. used means that there has been an event.
+	// pending is how many events wait for a slot or are being written.
 	pending atomic.Int64
-	used    atomic.Bool
 }
 
 func (s *sink) Create(ctx context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {
-	defer s.acquireSlot()()
-	return s.EventSink.Create(ctx, event)
+	return s.write(func() (*eventsv1.Event, error) { return s.EventSink.Create(ctx, event) })
 }
 
 func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*eventsv1.Event, error) {
-	defer s.acquireSlot()()
-	return s.EventSink.Patch(ctx, event, data)
+	return s.write(func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, event, data) })
 }
 
-func (s *sink) acquireSlot() (release func()) {
-	s.pending.Add(1)
-	s.slots <- struct{}{}
-	return func() {
-		<-s.slots
-		s.pending.Add(-1)
+// write writes an event once there is a slot. client-go drops an event that is refused as one too many.
+func (s *sink) write(send func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
+	defer s.pending.Add(-1)
+	if s.pending.Add(1) > maxPendingEvents {
+		return nil, apierrors.NewTooManyRequestsError("too many events wait to be written")
 	}
+	s.slots <- struct{}{}
+	defer func() { <-s.slots }()
+	return send()
 }
 
 // flush waits until no event has been pending for 100 ms, because the broadcaster does not report when its queue is empty.
 func (s *sink) flush(ctx context.Context) {
-	if !s.used.Load() {
-		return
-	}
 	const enough, interval = 100 * time.Millisecond, 10 * time.Millisecond
 	idle := time.Duration(0)
 	_ = wait.PollUntilContextTimeout(ctx, interval, flushTimeout, false, func(context.Context) (bool, error) {

@@ -4,14 +4,19 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/klog/v2/ktesting"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -27,11 +32,8 @@ func TestEventsAreNotLost(t *testing.T) {
 		time.Sleep(20 * time.Millisecond) // a busy API server
 		return false, nil, nil
 	})
-	r, err := newRecorder(ctx, kube)
+	r, err := newRecorder(ctx, &events.EventSinkImpl{Interface: kube.EventsV1()})
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.start(ctx); err != nil {
 		t.Fatal(err)
 	}
 	stop()
@@ -49,4 +51,25 @@ func TestEventsAreNotLost(t *testing.T) {
 			t.Errorf("a note of %d bytes", len(event.Note))
 		}
 	}
+}
+
+// While the API server writes no events, a bounded number of them waits.
+func TestEventsThatWaitAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &sink{EventSink: &events.EventSinkImpl{Interface: kubefake.NewClientset().EventsV1()}, slots: make(chan struct{}, 1)}
+		s.slots <- struct{}{} // there is no other slot
+		var refused atomic.Int32
+		for range maxPendingEvents + 5 {
+			go func() {
+				if _, err := s.Create(t.Context(), &eventsv1.Event{}); apierrors.IsTooManyRequests(err) {
+					refused.Add(1)
+				}
+			}()
+		}
+		synctest.Wait()
+		if refused.Load() != 5 {
+			t.Errorf("%d events too many were refused, want 5", refused.Load())
+		}
+		<-s.slots
+	})
 }

@@ -2,10 +2,9 @@ package report
 
 import (
 	"context"
-	rand "math/rand/v2"
-	"sync/atomic"
 
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/events"
 	klog "k8s.io/klog/v2"
 
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
@@ -18,20 +17,15 @@ import (
 type Reporter struct {
 	reconcile.Deps
 	recorder *recorder
-	// statusWrites is how many statuses are being written.
-	statusWrites atomic.Int32
 }
 
 func New(ctx context.Context, deps reconcile.Deps) (*Reporter, error) {
-	recorder, err := newRecorder(ctx, deps.Events)
+	recorder, err := newRecorder(ctx, &events.EventSinkImpl{Interface: deps.Events.EventsV1()})
 	if err != nil {
 		return nil, err
 	}
 	return &Reporter{Deps: deps, recorder: recorder}, nil
 }
-
-// Start starts writing events.
-func (r *Reporter) Start(ctx context.Context) error { return r.recorder.start(ctx) }
 
 // Stop writes the last events and stops.
 func (r *Reporter) Stop() { r.recorder.stop() }
@@ -60,11 +54,6 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 	if wait := r.States.Of(key).Pace.Wait(&done.Manager.Status, &wanted, done.Failure, now); wait > 0 {
 		klog.FromContext(ctx).V(4).Info("Status can wait", "wait", wait)
 		done.Requeue(requeue.After(now, wait, requeue.RequeueStatus))
-		return false, nil
-	}
-	defer r.statusWrites.Add(-1)
-	if r.statusWrites.Add(1) > maxStatusWrites {
-		done.Requeue(requeue.After(now, statusRetry+rand.N(statusRetry), requeue.RequeueStatus))
 		return false, nil
 	}
 	before := done.Manager

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,15 +30,6 @@ func (r *Reporter) countCollision(ctx context.Context, key cache.ObjectName, don
 	done.Requeue(requeue.After(r.Clock.Now(), reconcile.StaleRetry, requeue.RequeueRevisionName))
 	return nil
 }
-
-const (
-	// maxStatusWrites is how many statuses are written at the same time. Pod requests are more important than statuses. A busy API server
-	// takes longer for each write, so the busier it is, the fewer statuses it gets.
-	maxStatusWrites = 8
-	// statusRetry, and up to twice that, is the delay after which a status beyond maxStatusWrites is tried again. The worker does not wait
-	// for its turn but requeues the key, because it has other pods to create and delete.
-	statusRetry = 500 * time.Millisecond
-)
 
 // writeStatus updates the status. On a conflict, another client has changed the PodManager. The status is still true for its
 // observedGeneration, so writeStatus then patches it without a resourceVersion: if other clients write frequently, every update could fail.

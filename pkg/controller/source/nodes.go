@@ -42,8 +42,8 @@ type node struct {
 	zone     string
 	draining string
 	isReady  bool
-	// lostSince is the later of when the node's Ready became Unknown, and when this process first saw that.
-	lostSince time.Time
+	// lostSince is the later of when the node's Ready became Unknown, which is at transition, and when this process first saw that.
+	lostSince, transition time.Time
 }
 
 // zone counts nodes. The zone "" has all nodes of the cluster. calmSince is since when no more than half of the nodes are not ready, or zero if it was never
@@ -55,10 +55,9 @@ type zone struct {
 
 // NewNodes returns Nodes that reads from this API server.
 func NewNodes(kube kubernetes.Interface) *Nodes {
-	return &Nodes{
-		kube: kube, clock: clock.RealClock{}, needed: make(chan struct{}), known: map[string]node{}, zones: map[string]zone{},
-		listeners: map[int]func([]string){}, listing: true,
-	}
+	n := &Nodes{kube: kube, clock: clock.RealClock{}, needed: make(chan struct{}), listeners: map[int]func([]string){}}
+	n.forget()
+	return n
 }
 
 // WithClock makes Nodes go by another clock than the machine's. It must be called before Run.
@@ -74,7 +73,7 @@ func (n *Nodes) Need() {
 	}
 }
 
-// Run watches the nodes from the first Need on, until ctx is done.
+// Run watches the nodes from the first Need on, until ctx is done. It may be called again then, and knows nothing of what was before.
 func (n *Nodes) Run(ctx context.Context) {
 	if n == nil {
 		return
@@ -85,15 +84,19 @@ func (n *Nodes) Run(ctx context.Context) {
 	case <-n.needed:
 	}
 	klog.FromContext(ctx).V(2).Info("Watching nodes")
-	factory := kubeinformers.NewSharedInformerFactoryWithOptions(n.kube, 0, kubeinformers.WithTransform(trimNode))
+	n.forget()
+	factory := kubeinformers.NewSharedInformerFactoryWithOptions(n.kube, 0, kubeinformers.WithTransform(func(obj any) (any, error) {
+		n.setForbidden(false) // handlers are not called for a node that is the same as before
+		return trimNode(obj)
+	}))
 	informer := factory.Core().V1().Nodes().Informer()
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *cache.Reflector, err error) {
 		n.setForbidden(apierrors.IsForbidden(err))
 		watchFailed(ctx, r, err)
 	})
 	handled, _ := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
-		UpdateFunc: func(_, obj any) { n.setForbidden(false); n.set(obj.(*corev1.Node)) },
+		AddFunc:    func(obj any) { n.set(obj.(*corev1.Node)) },
+		UpdateFunc: func(_, obj any) { n.set(obj.(*corev1.Node)) },
 		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
 	})
 	factory.StartWithContext(ctx)
@@ -102,6 +105,13 @@ func (n *Nodes) Run(ctx context.Context) {
 	}
 	<-ctx.Done()
 	factory.Shutdown()
+}
+
+// forget begins anew.
+func (n *Nodes) forget() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known, n.zones, n.listing = map[string]node{}, map[string]zone{}, true
 }
 
 // lastNode returns the name of a deleted node.
@@ -136,9 +146,9 @@ func (n *Nodes) set(object *corev1.Node) {
 	ready := nodeCondition(object, corev1.NodeReady)
 	is := node{zone: object.Labels[corev1.LabelTopologyZone], draining: leaving.Draining(object), isReady: ready.Status == corev1.ConditionTrue}
 	if ready.Status == corev1.ConditionUnknown {
-		is.lostSince = n.clock.Now()
-		if ready.LastTransitionTime.After(is.lostSince) {
-			is.lostSince = ready.LastTransitionTime.Time
+		is.lostSince, is.transition = n.clock.Now(), ready.LastTransitionTime.Time
+		if is.transition.After(is.lostSince) {
+			is.lostSince = is.transition
 		}
 	}
 	n.replace(object.Name, &is)
@@ -154,7 +164,7 @@ func (n *Nodes) replace(name string, is *node) {
 		delete(n.known, name)
 	}
 	if is != nil {
-		if !was.lostSince.IsZero() && !is.lostSince.IsZero() {
+		if !is.lostSince.IsZero() && is.transition.Equal(was.transition) { // otherwise the node has been ready in between
 			is.lostSince = was.lostSince
 		}
 		n.known[name] = *is
@@ -234,11 +244,14 @@ func (n *Nodes) troubled() (names []string) {
 
 // Of returns what is known about a node.
 func (n *Nodes) Of(name string) leaving.Node {
+	if n == nil {
+		return leaving.Node{IsUnknown: true}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is := n.known[name]
-	found := leaving.Node{Draining: is.draining, IsUnknown: n.listing}
-	if is.lostSince.IsZero() || n.listing {
+	found := leaving.Node{Draining: is.draining, IsUnknown: n.listing || n.forbidden}
+	if is.lostSince.IsZero() || found.IsUnknown {
 		return found
 	}
 	if n.isTroubled("") || n.isTroubled(is.zone) {
@@ -281,20 +294,21 @@ func (n *Nodes) listed() {
 	n.notify(nil)
 }
 
-// Listen calls a function whenever pods of nodes may have to leave, or no longer have to, until ctx is done. No names means all nodes.
-func (n *Nodes) Listen(ctx context.Context, changed func(names []string)) {
+// Listen calls a function whenever pods of nodes may have to leave, or no longer have to, until stop is called. No names means all nodes.
+func (n *Nodes) Listen(changed func(names []string)) (stop func()) {
 	if n == nil {
-		return
+		return func() {}
 	}
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.listened++
 	id := n.listened
 	n.listeners[id] = changed
-	n.mu.Unlock()
-	<-ctx.Done()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(n.listeners, id)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.listeners, id)
+	}
 }
 
 func (n *Nodes) notify(names []string) {

@@ -20,7 +20,7 @@ import (
 // nodeNamed returns a node in a zone whose condition Ready has this status since an hour ago.
 func nodeNamed(name, zone string, ready corev1.ConditionStatus, change ...func(*corev1.Node)) *corev1.Node {
 	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{corev1.LabelTopologyZone: zone}}}
-	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Hour))}}
+	n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready, LastTransitionTime: metav1.NewTime(time.Unix(0, 0))}}
 	for _, c := range change {
 		c(n)
 	}
@@ -92,6 +92,10 @@ func TestLostNodes(t *testing.T) {
 		if since := n.Of("a").LostSince; !since.Equal(first) {
 			t.Errorf("another event has moved it to %v", since)
 		}
+		n.set(nodeNamed("a", "", lost, func(n *corev1.Node) { n.Status.Conditions[0].LastTransitionTime = metav1.Now() }))
+		if since := n.Of("a").LostSince; !since.Equal(time.Now()) {
+			t.Errorf("it was back without an event, and is lost anew: since %v", since)
+		}
 		n.set(nodeNamed("a", "", ready))
 		if !n.Of("a").LostSince.IsZero() {
 			t.Error("lost although it is back")
@@ -142,9 +146,7 @@ func TestNodesNotify(t *testing.T) {
 		n := NewNodes(nil)
 		n.listed()
 		var heard []string
-		ctx, cancel := context.WithCancel(t.Context())
-		go n.Listen(ctx, func(names []string) { slices.Sort(names); heard = append(heard, names...) })
-		synctest.Wait()
+		stop := n.Listen(func(names []string) { slices.Sort(names); heard = append(heard, names...) })
 		cordon := func(node *corev1.Node) { node.Spec.Unschedulable = true }
 		expect := func(what string, want ...string) {
 			t.Helper()
@@ -168,8 +170,7 @@ func TestNodesNotify(t *testing.T) {
 		expect("three of five are not ready", "b", "c")
 		n.replace("d", nil)
 		expect("two of four", "b", "c")
-		cancel()
-		synctest.Wait()
+		stop()
 		n.set(nodeNamed("a", "", corev1.ConditionTrue))
 		expect("after the end")
 	})
@@ -203,6 +204,21 @@ func TestNodesOnDemand(t *testing.T) {
 		synctest.Wait()
 		if n.Forbidden() || n.Of("a").Draining == "" || n.listing {
 			t.Errorf("forbidden %v, %v, listing %v", n.Forbidden(), n.Of("a"), n.listing)
+		}
+		n.setForbidden(true)
+		if !n.Of("a").IsUnknown {
+			t.Error("a node is taken for what it was before the API server refused to list nodes")
+		}
+		cancel()
+		synctest.Wait()
+		// The API server went back in time: the caches begin anew, and so do the nodes.
+		_ = kube.Tracker().Update(corev1.SchemeGroupVersion.WithResource("nodes"), nodeNamed("a", "", corev1.ConditionTrue), "")
+		ctx, cancel = context.WithCancel(t.Context())
+		go n.Run(ctx)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if is := n.Of("a"); is.Draining != "" || is.IsUnknown || n.Forbidden() {
+			t.Errorf("after it began anew: %+v", is)
 		}
 		cancel()
 		synctest.Wait()

@@ -196,7 +196,7 @@ func (s *checkedSource) hear(ctx context.Context, version string, w witness) err
 func (s *checkedSource) ask(ctx context.Context, version, namespace string, options metav1.ListOptions) (*metav1.PartialObjectMetadataList, error) {
 	list, err := s.client.Resource(s.resource).Namespace(namespace).List(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("looking whether the API server has gone back in time: %w", err)
+		return nil, fmt.Errorf("checking whether the API server has gone back in time: %w", err)
 	}
 	if consistency.IsNewer(version, list.ResourceVersion) {
 		return nil, fmt.Errorf("%w: %s were at version %s, and are at %s", errRewound, s.resource.Resource, version, list.ResourceVersion)

@@ -54,6 +54,9 @@ type Scopes struct {
 	runners []*scopeRunner
 	served  chan struct{}
 	serve   func() // closes served
+	// life is done once the API server has gone back in time: rewound ends it.
+	life    context.Context
+	rewound context.CancelCauseFunc
 
 	mu sync.Mutex // keeps an older count from overwriting a newer one in the metric
 }
@@ -62,7 +65,11 @@ type Scopes struct {
 func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Right) *Scopes {
 	s := &Scopes{served: make(chan struct{})}
 	s.serve = sync.OnceFunc(func() { close(s.served) })
+	s.life, s.rewound = context.WithCancelCause(context.Background())
 	for _, scope := range scopes {
+		for _, source := range scope.sources {
+			source.rewound = s.rewound // before shards take it over
+		}
 		s.runners = append(s.runners, newScopeRunner(scope, s.changed, func(ctx context.Context) (access.Verdict, error) {
 			return access.Review(ctx, client, scope.Namespace, rights)
 		}))
@@ -73,18 +80,16 @@ func NewScopes(client kubernetes.Interface, scopes []Scope, rights []access.Righ
 // Run runs the scopes until ctx is done, and returns when all their informers have stopped. It returns an error if the API server has gone
 // back in time, because the caches are wrong then and stay wrong.
 func (s *Scopes) Run(ctx context.Context) error {
-	ctx, rewound := context.WithCancelCause(ctx)
-	defer rewound(nil)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(s.life, stop)() //nolint:contextcheck // the API server may go back before Run
 	var running sync.WaitGroup
 	for _, runner := range s.runners {
-		for _, source := range runner.scope.sources {
-			source.rewound = rewound
-		}
 		running.Go(func() { runner.run(ctx) })
 	}
 	s.changed()
 	running.Wait()
-	if err := context.Cause(ctx); errors.Is(err, errRewound) {
+	if err := context.Cause(s.life); errors.Is(err, errRewound) {
 		return err
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/access"
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/shard"
 )
 
 func TestScopeState(t *testing.T) {
@@ -236,4 +237,16 @@ func TestScopeWithoutCRD(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The informers of a shard, which may be built before the scopes run, report that the API server has gone back in time.
+func TestShardReportsARewind(t *testing.T) {
+	clients := Clients{Kube: kubefake.NewClientset(), PodManagers: noManagers{}, Metadata: testServer{version: "9999"}}
+	scope := NewScope(clients, 0, "a", "podmanager", labels.Everything())
+	s := NewScopes(clients.Kube, []Scope{scope}, access.All)
+	own := scope.OfShard(clients, 0, shard.Shard{Index: 1, Count: 2})
+	own.sources[0].rewound(errRewound)
+	if err := s.Run(t.Context()); !errors.Is(err, errRewound) {
+		t.Errorf("the scopes end with %v", err)
+	}
 }

@@ -24,11 +24,12 @@ type State struct {
 	consistency.Tracker
 	// ReadLive makes the next sync read live, because the cache was found to be wrong or old.
 	ReadLive bool
-	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that writes pods, because
-	// the next sync waits until the caches show these writes.
+	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that creates pods, because
+	// the next sync waits until the caches show these pods.
 	PodsAsOf time.Time
-	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation.
+	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation of one PodManager.
 	holds          map[requeue.BackoffKey]requeue.Backoff
+	holdUID        types.UID
 	holdGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
@@ -141,9 +142,9 @@ func (m *State) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 }
 
 // Refuse starts or extends the hold on requests of a kind. It returns when the hold ends.
-func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, generation int64, now time.Time) time.Time {
-	if m.HoldsOf(generation) == nil {
-		m.holds, m.holdGeneration = map[requeue.BackoffKey]requeue.Backoff{}, generation
+func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, manager *v1.PodManager, now time.Time) time.Time {
+	if m.HoldsOf(manager) == nil {
+		m.holds, m.holdUID, m.holdGeneration = map[requeue.BackoffKey]requeue.Backoff{}, manager.UID, manager.Generation
 	}
 	m.holds[key] = m.holds[key].Refused(failure, now, rand.Float64())
 	return m.holds[key].Until
@@ -154,9 +155,9 @@ func (m *State) Accept(key requeue.BackoffKey) {
 	delete(m.holds, key)
 }
 
-// HoldsOf returns the holds of a generation: an edit of the spec ends all earlier holds.
-func (m *State) HoldsOf(generation int64) map[requeue.BackoffKey]requeue.Backoff {
-	if m.holdGeneration != generation {
+// HoldsOf returns the holds of a PodManager: an edit of the spec ends all earlier holds.
+func (m *State) HoldsOf(manager *v1.PodManager) map[requeue.BackoffKey]requeue.Backoff {
+	if m.holdUID != manager.UID || m.holdGeneration != manager.Generation {
 		return nil
 	}
 	return m.holds

@@ -104,7 +104,7 @@ func causeOf(manager *v1.PodManager, pod *corev1.Pod, node Node, isLost bool) (c
 		return Lost, "is lost since " + node.LostSince.UTC().Format(time.RFC3339)
 	case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
 		return Drained, node.Draining
-	case node.IsUnknown && rules.NodeLoss != nil && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
+	case (node.IsUnknown || !node.LostSince.IsZero()) && rules.NodeLoss != nil && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
 		return Lost, "was lost"
 	case node.IsUnknown && rules.OnDrain == v1.ReplaceDrain && wasLeaving(manager, pod, v1.LeavingForDrain):
 		return Drained, "was being drained"

@@ -59,19 +59,24 @@ func leaves(cause v1.LeavingCause, names ...string) func(*v1.PodManager) {
 // While it is not known which nodes are drained or lost, pods that were leaving go on leaving, so that their replacements are not deleted as surplus. No
 // others begin to.
 func TestFindUnknown(t *testing.T) {
-	unknown := func(string) leaving.Node { return leaving.Node{IsUnknown: true} }
+	unknown := leaving.Node{IsUnknown: true}
+	seenNow := leaving.Node{LostSince: Now} // by a new leader
 	for name, test := range map[string]struct {
 		manager *v1.PodManager
+		node    leaving.Node
 		want    string
 	}{
-		"none was leaving":            {Manager(2, both), ""},
-		"one was on a drained node":   {Manager(2, both, leaves(v1.LeavingForDrain, "web-0")), "web-0"},
-		"one was on a lost node":      {Manager(2, both, leaves(v1.LeavingForNodeLoss, "web-1")), "web-1"},
-		"one was too old":             {Manager(2, both, leaves(v1.LeavingForAge, "web-1")), ""},
-		"the rules have been removed": {Manager(2, leaves(v1.LeavingForNodeLoss, "web-1")), ""},
+		"none was leaving":              {Manager(2, both), unknown, ""},
+		"one was on a drained node":     {Manager(2, both, leaves(v1.LeavingForDrain, "web-0")), unknown, "web-0"},
+		"one was on a lost node":        {Manager(2, both, leaves(v1.LeavingForNodeLoss, "web-1")), unknown, "web-1"},
+		"one was too old":               {Manager(2, both, leaves(v1.LeavingForAge, "web-1")), unknown, ""},
+		"the rules have been removed":   {Manager(2, leaves(v1.LeavingForNodeLoss, "web-1")), unknown, ""},
+		"lost, and the leader is new":   {Manager(2, both, leaves(v1.LeavingForNodeLoss, "web-1")), seenNow, "web-1"},
+		"lost now, and none was before": {Manager(2, both), seenNow, ""},
+		"the node is back":              {Manager(2, both, leaves(v1.LeavingForNodeLoss, "web-1")), leaving.Node{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := leaving.Find(test.manager, unknown, []*corev1.Pod{Pod(0), Pod(1), Pod(2)}, Now)
+			found := leaving.Find(test.manager, func(string) leaving.Node { return test.node }, []*corev1.Pod{Pod(0), Pod(1), Pod(2)}, Now)
 			if got := namesOf(found.Leave); got != test.want || len(found.Stay)+len(found.Leave) != 3 {
 				t.Errorf("%q leave, and %d stay", got, len(found.Stay))
 			}
