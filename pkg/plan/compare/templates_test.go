@@ -67,7 +67,7 @@ func TestTemplates(t *testing.T) {
 		"two images":             {to: TemplateWith(images("app:2", "side:2")), images: []string{"app", "side"}},
 		"a label in the environment": {
 			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("tier", "back")),
-			why: "container app has the label tier in its environment, which only a restart changes",
+			why: "container app reads the label tier into its environment, which only a restart updates",
 		},
 		"another label than the one in the environment": {
 			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("team", "shop")),
@@ -80,7 +80,7 @@ func TestTemplates(t *testing.T) {
 		"an annotation in the environment": {
 			from: TemplateWith(reads("metadata.annotations['a']")),
 			to:   TemplateWith(reads("metadata.annotations['a']"), func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "b"} }),
-			why:  "container app has the annotation a in its environment, which only a restart changes",
+			why:  "container app reads the annotation a into its environment, which only a restart updates",
 		},
 		"a checksum": {
 			to:  TemplateWith(func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"checksum/config": "1"} }),

@@ -71,7 +71,7 @@ func TestDiagnose(t *testing.T) {
 		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
 		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
 		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Terminated("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
-		"no word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are; look whether node far is"},
+		"no word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are ready; check whether node far is ready"},
 		"unschedulable":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
 		"the worst one is named": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending)), Pod(1, unscheduled), Pod(2, Container(Terminated("Error", 2), corev1.ContainerState{})), Pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
 		"the first of equals":    {pods: []*corev1.Pod{Pod(10, unscheduled), Pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},
@@ -139,7 +139,7 @@ func TestDescribeOverdue(t *testing.T) {
 	}{
 		"none":                  {nil, ""},
 		"within its time":       {[]*corev1.Pod{Pod(0, ending(29*time.Second))}, ""},
-		"its node":              {[]*corev1.Pod{Pod(0, ending(30*time.Second))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:35Z: look whether node node-0 is ready"},
+		"its node":              {[]*corev1.Pod{Pod(0, ending(30*time.Second))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:35Z: check whether node node-0 is ready"},
 		"its finalizers":        {[]*corev1.Pod{Pod(0, ending(time.Minute, "a/b", "c/d"))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z: its finalizers keep it (a/b, c/d)"},
 		"it was on no node":     {[]*corev1.Pod{Pod(0, ending(time.Minute), OnNode(""))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z"},
 		"the first that is due": {[]*corev1.Pod{Pod(10, ending(time.Hour)), Pod(9, ending(time.Minute), OnNode("")), Pod(8, ending(0))}, "web-9: terminating, and should have been gone by 2026-01-02T03:03:05Z"},

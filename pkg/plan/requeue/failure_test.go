@@ -105,7 +105,7 @@ func TestWords(t *testing.T) {
 	if got := ErrorText(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
 		t.Errorf("got %q", got)
 	}
-	if got := ErrorText(errors.New(strings.Repeat("ä", 2000))); len(got) > maxWords+3 || !utf8.ValidString(got) {
+	if got := ErrorText(errors.New(strings.Repeat("ä", 2000))); len(got) > maxErrorText+3 || !utf8.ValidString(got) {
 		t.Errorf("%d bytes", len(got))
 	}
 }

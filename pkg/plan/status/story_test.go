@@ -266,7 +266,7 @@ func TestBake(t *testing.T) {
 	at := upAt(Now, 0)
 	s := Tell(t, Next(3, Rollback), Pod(0, V2, at), Pod(1, V2, at), Pod(2, V2, at))
 	status := s.After(time.Second)
-	want := fmt.Sprintf("3 of 3 pods available; if they stay so until 2026-01-02T03:04:35Z, %s is the revision to return to", status.UpdateRevision)
+	want := fmt.Sprintf("3 of 3 pods available; if they stay available until 2026-01-02T03:04:35Z, %s becomes the revision that rollbacks return to", status.UpdateRevision)
 	if ReasonIn(&status, v1.ConditionReady) != v1.ReasonBaking || MessageIn(&status, v1.ConditionReady) != want {
 		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
 	}
