@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	if got := Describe(Judge(DefaultPrefix, nil, nil)); strings.Count(got, "; ") != len(Names)-1 || strings.Count(got, "so that users who may write PodManagers ") != 2 {
-		t.Errorf("with nothing, described as %q", got)
+		t.Errorf("without policies and bindings, described as %q", got)
 	}
 }
 

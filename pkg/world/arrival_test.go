@@ -201,7 +201,7 @@ func (a *finalState) isReady() bool {
 	return meta.IsStatusConditionTrue(a.Manager.Status.Conditions, v1.ConditionReady)
 }
 
-// isLeftAlone reports whether the user wants that no pod moves.
+// isLeftAlone reports whether the user wants no pod to move.
 func (a *finalState) isLeftAlone() bool {
 	return a.Manager.Spec.Paused || a.Manager.Strategy() == v1.OnDeleteStrategy
 }

@@ -14,7 +14,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// podNeeds sets a request and a limit of CPU of the pod itself. An empty text leaves it out.
+// podNeeds sets the CPU request and limit of the pod itself. An empty text leaves the amount out.
 func podNeeds(request, limit string) func(*corev1.PodTemplateSpec) {
 	return func(t *corev1.PodTemplateSpec) {
 		all := Amounts(corev1.ResourceCPU, request, limit)
@@ -22,7 +22,7 @@ func podNeeds(request, limit string) func(*corev1.PodTemplateSpec) {
 	}
 }
 
-// podNeedsAll is podNeeds with as much memory requested as the limit.
+// podNeedsAll is podNeeds with a memory request that equals the memory limit.
 func podNeedsAll(request, limit string) func(*corev1.PodTemplateSpec) {
 	return func(t *corev1.PodTemplateSpec) {
 		podNeeds(request, limit)(t)
@@ -154,7 +154,7 @@ func TestTemplates(t *testing.T) {
 				t.Errorf("the resources of %v differ, want %v", got, test.resources)
 			}
 			if test.to.Spec.Containers[0].Image != before.Spec.Containers[0].Image {
-				t.Error("Compare modified the template")
+				t.Error("Templates modified the template")
 			}
 		})
 	}

@@ -27,7 +27,7 @@ func TestDiagnose(t *testing.T) {
 		p.Status.ContainerStatuses[0].Ready = true
 	}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	// gates gives a pod readiness gates with these conditions, of which the kubelet says that they keep it from being ready.
+	// gates gives a pod readiness gates with these conditions. According to the kubelet, only readiness gates keep the pod from being ready.
 	gates := func(conditions ...corev1.PodCondition) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: "the gate is not open"}}
@@ -97,7 +97,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// In the first moments of a rollout no message asks about a node. If a node stays silent, the time of the question is known beforehand.
+// In the first moments of a rollout, no message names a node. UntilNodeIsNamed announces when a message will name a node that stays silent.
 func TestUntilNodeIsNamed(t *testing.T) {
 	accepted := func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} }
 	pending := Phase(corev1.PodPending)
@@ -156,7 +156,7 @@ func TestDescribeOverdue(t *testing.T) {
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
 	if got := Diagnose([]*corev1.Pod{long}, Now).String(); len([]rune(got)) > 300 {
-		t.Errorf("%d characters", len([]rune(got)))
+		t.Errorf("the description has %d characters", len([]rune(got)))
 	}
 }
 
@@ -187,6 +187,6 @@ func TestFailureOf(t *testing.T) {
 func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
 	a, b := Pod(0, After(1)), Pod(1, After(1))
 	if one, other := DescribeFailure([]*corev1.Pod{a, b}), DescribeFailure([]*corev1.Pod{b, a}); one != other {
-		t.Errorf("%q, or %q", one, other)
+		t.Errorf("described as %q, and in another order as %q", one, other)
 	}
 }

@@ -91,7 +91,7 @@ func TestCurrentRevision(t *testing.T) {
 func TestOrphanedRevisionIsFound(t *testing.T) {
 	found := history.Find(history.Sources{Manager: Manager(1, Image("b")), Orphans: Versions("a", "b")})
 	if !found.Update.IsStored() || found.WithHash(Versions("a")[0].Labels[v1.LabelRevision]) == nil {
-		t.Errorf("the present one is %+v", found.Update)
+		t.Errorf("the revision of the present template is %+v", found.Update)
 	}
 }
 

@@ -145,7 +145,7 @@ func TestResizeIsDone(t *testing.T) {
 			podstate.Trim(trimmed)
 			for what, pod := range map[string]*corev1.Pod{"complete": p, "trimmed": trimmed} {
 				if got := StatusTrustDelay(pod, Now.Add(test.later)); got != test.want {
-					t.Errorf("%s: believed after %v, want %v", what, got, test.want)
+					t.Errorf("%s: the resize counts as done after %v, want %v", what, got, test.want)
 				}
 			}
 		})

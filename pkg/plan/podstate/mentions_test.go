@@ -25,7 +25,7 @@ func TestMentionsWholeNames(t *testing.T) {
 	}
 }
 
-// The caches keep when the API server heard of a pod if any time in its status shows that its node's clock is ahead.
+// The caches keep when the API server received a pod's status if any time in the status shows that the node's clock is ahead.
 func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 	state := func(state corev1.ContainerState) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -51,7 +51,7 @@ func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if podstate.Trim(test.pod); len(test.pod.ManagedFields) > 0 != test.kept {
-				t.Errorf("kept %v", test.pod.ManagedFields)
+				t.Errorf("the managed fields that are kept are %v", test.pod.ManagedFields)
 			}
 		})
 	}
