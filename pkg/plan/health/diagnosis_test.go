@@ -62,16 +62,16 @@ func TestDiagnose(t *testing.T) {
 		"bound a moment ago, after a long wait": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(Now.Add(-time.Second))}}
 		})}, want: "web-0: pending"},
-		"a new pod without a word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"), CreatedAgo(time.Second))}, want: "web-0: running"},
-		"being created": {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
-		"probes fail":   {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"a new pod whose kubelet is silent": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"), CreatedAgo(time.Second))}, want: "web-0: running"},
+		"being created":                     {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
+		"probes fail":                       {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"the startup probe fails": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].Started = ptr.To(false)
 		})}, want: "web-0: container app: its startup probe has not succeeded yet"},
 		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
 		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
 		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Terminated("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
-		"no word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are ready; check whether node far is ready"},
+		"its kubelet is silent":  {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are ready; check whether node far is ready"},
 		"unschedulable":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
 		"the worst one is named": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending)), Pod(1, unscheduled), Pod(2, Container(Terminated("Error", 2), corev1.ContainerState{})), Pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
 		"the first of equals":    {pods: []*corev1.Pod{Pod(10, unscheduled), Pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},

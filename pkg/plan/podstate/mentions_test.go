@@ -42,12 +42,12 @@ func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 		pod  *corev1.Pod
 		kept bool
 	}{
-		"a right clock":                    {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(0)))},
-		"a container started in future":    {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(time.Hour))), kept: true},
-		"a container ended in future":      {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(time.Hour))), kept: true},
-		"a container has ended":            {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(0)))},
-		"ready in future":                  {pod: Pod(0, ReadyFor(-time.Minute), Written(0), state(running(0))), kept: true},
-		"a container waits, nothing to go": {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(Waiting("ContainerCreating", "")))},
+		"a right clock":                     {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(0)))},
+		"a container started in the future": {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(time.Hour))), kept: true},
+		"a container ended in the future":   {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(time.Hour))), kept: true},
+		"a container has ended":             {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(0)))},
+		"ready in the future":               {pod: Pod(0, ReadyFor(-time.Minute), Written(0), state(running(0))), kept: true},
+		"a container waits, nothing to go":  {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(Waiting("ContainerCreating", "")))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if podstate.Trim(test.pod); len(test.pod.ManagedFields) > 0 != test.kept {

@@ -75,8 +75,8 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 			}),
 			want: map[string]int{"nginx": 1}, deleted: 1,
 		},
-		"none is left to go by": {observed: With(RollingOut(Next(2, one, Partition("100%"))), withBetween), want: map[string]int{"nginx": 2}},
-		"paused":                {observed: With(RollingOut(Next(3, one, Paused), Pod(0, between), Pod(1, between)), withBetween), want: map[string]int{"v1.5": 1}},
+		"no old pod is left": {observed: With(RollingOut(Next(2, one, Partition("100%"))), withBetween), want: map[string]int{"nginx": 2}},
+		"paused":             {observed: With(RollingOut(Next(3, one, Paused), Pod(0, between), Pod(1, between)), withBetween), want: map[string]int{"v1.5": 1}},
 		"rolled back, all return to the good one": {
 			observed: With(RollingOut(Next(3, Limits("0", "100%"), Rollback, FailedNow), Pod(0, between), Pod(1, V2), Pod(2, V2)), withBetween),
 			want:     map[string]int{"nginx": 3}, deleted: 3,
