@@ -299,7 +299,7 @@ func check(t *testing.T, got Plan, want want) {
 	same("deletes", removed, want.remove)
 	same("adopts", Names(got.Adopt), want.adopt)
 	same("releases", Names(got.Release), want.release)
-	same("tells of foreign pods", got.Foreign, want.foreign)
+	same("reports foreign pods", got.Foreign, want.foreign)
 	var indices, failures []int
 	for _, creation := range got.Create {
 		indices = append(indices, creation.Index)

@@ -17,8 +17,8 @@ const (
 	TroubleImage = "Image"
 )
 
-// TroubleKind returns the kind of trouble that keeps a container from running, or empty while it runs or starts, or if IsExcused its termination. If
-// the image in the pod's present spec causes the trouble, the kind includes its name: "Image nginx:2".
+// TroubleKind returns the kind of trouble that keeps a container from running. It is empty while the container runs or starts, and if its last
+// termination is excused (see IsExcused). If the image in the pod's present spec causes the trouble, the kind includes its name: "Image nginx:2".
 func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if ContainerTrouble(status) == "" {
 		return ""
