@@ -23,7 +23,7 @@ const (
 	smallHeap   = 64 << 10
 )
 
-// Unmarshal decodes JSON as the API server does, unless decoding would cost too much. Field names are case-sensitive.
+// Unmarshal decodes JSON as the API server does, unless decoding would take too much memory or time. Field names are case-sensitive.
 func Unmarshal(data []byte, into any) error {
 	if err := Check(data, into); err != nil {
 		return err
@@ -31,7 +31,7 @@ func Unmarshal(data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// Check returns an error if JSON is too expensive to decode into a value of this type, or cannot be scanned.
+// Check returns an error if JSON is too expensive to decode into a value of the type of into, or cannot be scanned.
 func Check(data []byte, into any) error {
 	s := &scanner{data: data, budget: min(maxHeap, smallHeap+heapPerByte*len(data))}
 	err := s.value(reflect.TypeOf(into), 0)

@@ -1,4 +1,4 @@
-// Package bounds decodes objects that other clients have written, at a cost bounded by their size.
+// Package bounds decodes objects that other clients have written, with memory and time limited by the size of their JSON.
 //
 // Some JSON is expensive to decode. The quantity 1e-999999999, 12 bytes long, becomes a number of a billion digits. A list of empty objects
 // becomes structs of hundreds of bytes each. The schema of the CRD rejects both, but it does not always apply: an object may be older than

@@ -87,16 +87,16 @@ func FuzzParts(f *testing.F) {
 		_ = json.Unmarshal(data, &wantFields)
 		_ = json.Unmarshal(data, &wantElements)
 		if len(fields) != len(wantFields) || len(elements) != len(wantElements) {
-			t.Fatalf("%d fields and %d elements in %q", len(fields), len(elements), data)
+			t.Fatalf("found %d fields and %d elements in %q, other numbers than encoding/json", len(fields), len(elements), data)
 		}
 		for name, value := range wantFields {
 			if !bytes.Equal(fields[name], value) {
-				t.Errorf("%q is %q, want %q", name, fields[name], value)
+				t.Errorf("field %q is %q, want %q", name, fields[name], value)
 			}
 		}
 		for i, value := range wantElements {
 			if !bytes.Equal(elements[i], value) {
-				t.Errorf("%d is %q, want %q", i, elements[i], value)
+				t.Errorf("element %d is %q, want %q", i, elements[i], value)
 			}
 		}
 	})

@@ -39,7 +39,7 @@ func Fields(object []byte) iter.Seq[Field] {
 	}
 }
 
-// Elements iterates over the elements of a list in the same way.
+// Elements iterates over the elements of a list, as Fields does over the fields of an object.
 func Elements(list []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		s := &scanner{data: list}

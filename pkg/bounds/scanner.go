@@ -135,7 +135,7 @@ func (s *scanner) quantity(depth int) error {
 
 func (s *scanner) spend(bytes int) error {
 	if s.budget -= bytes; s.budget < 0 {
-		return &tooMuch{what: "this and what comes before it would take too much memory"}
+		return &tooMuch{what: "decoding the object up to here would take too much memory"}
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (s *scanner) literal() error {
 }
 
 func (s *scanner) malformed() error {
-	return &tooMuch{what: fmt.Sprintf("no JSON at byte %d", s.at)}
+	return &tooMuch{what: fmt.Sprintf("malformed JSON at byte %d", s.at)}
 }
 
 // known caches the fields of each struct type.

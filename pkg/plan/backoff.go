@@ -6,18 +6,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// CreateBackoff returns the key of the hold on creating pods of a revision.
+// CreateBackoff returns the key of the backoff that delays the creation of pods of a revision.
 func CreateBackoff(revision *history.Revision) requeue.BackoffKey {
 	return requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
 }
 
-// holdOn returns the hold on requests of a kind. It returns false if there is none, or if its backoff is over.
+// holdOn returns the backoff that delays requests of a kind. It returns false if there is none, or if it is over.
 func (o Observed) holdOn(key requeue.BackoffKey) (requeue.Backoff, bool) {
 	hold, found := o.Holds[key]
 	return hold, found && o.Now.Before(hold.Until)
 }
 
-// hold records in the plan that requests are held back. A hold without a failure is not reported.
+// hold records in the plan that a backoff delays requests. A backoff without a failure is not reported.
 func (p *Plan) hold(o Observed, hold requeue.Backoff) {
 	if p.Held == nil && hold.Failure != (requeue.Failure{}) {
 		p.Held = &hold.Failure
@@ -25,7 +25,7 @@ func (p *Plan) hold(o Observed, hold requeue.Backoff) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.RequeueRefused))
 }
 
-// held reports whether requests of a kind are planned and in backoff after a refusal. If so, it records that in the plan.
+// held reports whether requests of a kind are planned and in backoff after a refusal. If so, it records the backoff in the plan.
 func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
 	hold, found := o.holdOn(key)
 	if !found || planned == 0 {
@@ -35,8 +35,8 @@ func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
 	return true
 }
 
-// holdBack removes requests in backoff after a refusal from the plan, along with all requests that depend on them. Creates have a hold for each
-// revision, see fill. Adoptions are left out before anything else is decided, see adopt.
+// holdBack removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. fill leaves out creates,
+// which have a backoff for each revision. adopt leaves out adoptions before anything else is decided.
 func (p *Plan) holdBack(o Observed) {
 	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.BackoffFinalizer, 1) {
 		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer

@@ -16,7 +16,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// A plan that fits into one sync is not followed by another at once.
+// If a plan fits into one sync, it does not request another sync at once.
 func TestBound(t *testing.T) {
 	for replicas, want := range map[int32]struct {
 		count int
@@ -34,7 +34,7 @@ func TestBound(t *testing.T) {
 		for what, plan := range plans {
 			count := len(plan.Create) + len(plan.Delete) + len(plan.Update)
 			if got := plan.Again.Why == requeue.RequeueMore; count != want.count || got != want.again {
-				t.Errorf("%d pods: %d %s, again %v", replicas, count, what, got)
+				t.Errorf("of %d pods, %d are %s; another sync at once: %v", replicas, count, what, got)
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A pod is too old from the moment on that was announced, not a moment later.
+// A pod is too old exactly when Found.Again has announced it, not later.
 func TestOldestOnTime(t *testing.T) {
 	m := Manager(2, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)} })
 	pods := []*corev1.Pod{Pod(0, CreatedAgo(0)), Pod(1, CreatedAgo(time.Minute))}
@@ -75,13 +75,13 @@ func TestOldestOnTime(t *testing.T) {
 	}
 	wait := renew(Now).Again
 	if wait < 50*time.Minute || wait > time.Hour {
-		t.Fatalf("the next is due in %v", wait)
+		t.Fatalf("the next pod is too old in %v", wait)
 	}
 	if found := renew(Now.Add(wait - time.Second)); len(found.Leave) > 0 || found.Again != time.Second {
-		t.Errorf("a second before: %v leave, due in %v", found.Leave, found.Again)
+		t.Errorf("a second before a pod is too old: %v leave, the next pod is too old in %v", found.Leave, found.Again)
 	}
 	if found := renew(Now.Add(wait)); len(found.Leave) != 1 {
-		t.Errorf("on time: %d leave", len(found.Leave))
+		t.Errorf("when a pod is too old: %d leave, want 1", len(found.Leave))
 	}
 }
 
@@ -100,7 +100,7 @@ func TestWhyDeleted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plan := Make(test.observed)
 			if len(plan.Delete) != 1 || plan.Delete[0].Why != test.want {
-				t.Errorf("deleted %+v, want one: %s", plan.Delete, test.want)
+				t.Errorf("deleted %+v, want one pod, because: %s", plan.Delete, test.want)
 			}
 		})
 	}

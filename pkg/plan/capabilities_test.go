@@ -55,7 +55,7 @@ func TestPatchesOnly(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := ActionsOf(Make(test.observed)); got != test.means {
-				t.Errorf("with all means: got %q, want %q", got, test.means)
+				t.Errorf("with all capabilities: got %q, want %q", got, test.means)
 			}
 			test.observed.Capabilities = inplace.Capabilities{PatchesOnly: true}
 			decided := Make(test.observed)
@@ -64,7 +64,7 @@ func TestPatchesOnly(t *testing.T) {
 			}
 			report := decided.Report(test.observed.Manager, test.observed.Pods, true, Now)
 			if got, _ := status.Compute(report); !strings.Contains(MessageIn(&got, v1.ConditionReady), test.ready) {
-				t.Errorf("the status says %q", MessageIn(&got, v1.ConditionReady))
+				t.Errorf("Ready says %q, want %q in it", MessageIn(&got, v1.ConditionReady), test.ready)
 			}
 		})
 	}

@@ -35,16 +35,16 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 			plan := Make(Observe(Manager(1), test.pod))
 			if test.waits {
 				if len(plan.Create) > 0 || plan.Waiting == nil {
-					t.Errorf("it does not wait: %v", ActionsOf(plan))
+					t.Errorf("the replacement does not wait for the backoff: %v", ActionsOf(plan))
 				}
 				return
 			}
 			if len(plan.Create) != 1 {
-				t.Fatalf("not replaced: %v", ActionsOf(plan))
+				t.Fatalf("the disrupted pod is not replaced: %v", ActionsOf(plan))
 			}
 			made := plan.Create[0]
 			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Replaces != test.pod {
-				t.Errorf("after %d failures, of which %d were disruptions, for %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
+				t.Errorf("the replacement records %d failures, of which %d were disruptions, and replaces %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// A plan with anything to do is not empty, and one that does two things is not, either.
+// A plan that does one or two things is not empty.
 func TestEmpty(t *testing.T) {
 	pods, revisions := []*corev1.Pod{{}}, []*appsv1.ControllerRevision{{}}
 	plans := map[string]Plan{
@@ -31,7 +31,7 @@ func TestEmpty(t *testing.T) {
 	}
 	for name, plan := range plans {
 		if plan.Empty() {
-			t.Errorf("%s: empty", name)
+			t.Errorf("%s: the plan counts as empty", name)
 		}
 		for other, second := range plans {
 			both := Plan{
@@ -41,11 +41,11 @@ func TestEmpty(t *testing.T) {
 				Annotate: append(plan.Annotate, second.Annotate...), AddFinalizer: plan.AddFinalizer || second.AddFinalizer, RemoveFinalizer: plan.RemoveFinalizer || second.RemoveFinalizer,
 			}
 			if both.Empty() {
-				t.Errorf("%s and %s: empty", name, other)
+				t.Errorf("%s and %s: the plan counts as empty", name, other)
 			}
 		}
 	}
 	if !(Plan{}).Empty() {
-		t.Error("a plan without anything to do is not empty")
+		t.Error("a plan that does nothing does not count as empty")
 	}
 }

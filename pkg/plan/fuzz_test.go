@@ -140,22 +140,22 @@ func checkPlan(t *testing.T, o plan.Observed, decided plan.Plan) {
 		remaining, available, stays = remaining+one(!isDeleted), available+one(isAvailable), stays+one(isAvailable && !isDeleted && !isUpdated)
 	}
 	if least := min(available, budget.MinAvailable); stays < least {
-		t.Errorf("%d of %d available pods stay, and %d have to: %s", stays, available, least, ActionsOf(decided))
+		t.Errorf("%d of %d available pods stay, want at least %d: %s", stays, available, least, ActionsOf(decided))
 	}
 	if len(decided.Create) > 0 {
 		checkCreations(t, o, decided, remaining, len(terminating))
 	}
 }
 
-// checkCreations checks that a plan that creates pods stays within maxSurge. remaining is how many active pods it leaves.
+// checkCreations checks that a plan that creates pods stays within maxSurge. remaining is how many active pods the plan does not delete.
 func checkCreations(t *testing.T, o plan.Observed, decided plan.Plan, remaining, terminating int) {
 	t.Helper()
 	most := o.Manager.DesiredReplicas() + o.Manager.MaxSurge()
 	if remaining+len(decided.Create) > most {
-		t.Errorf("%d pods beside %d, at most %d: %s", len(decided.Create), remaining, most, ActionsOf(decided))
+		t.Errorf("creates %d pods beside %d, want at most %d pods in all: %s", len(decided.Create), remaining, most, ActionsOf(decided))
 	}
 	if o.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && remaining+terminating+len(decided.Create) > most {
-		t.Errorf("%d pods beside %d and %d that are terminating: %s", len(decided.Create), remaining, terminating, ActionsOf(decided))
+		t.Errorf("creates %d pods beside %d active and %d terminating ones: %s", len(decided.Create), remaining, terminating, ActionsOf(decided))
 	}
 	for _, c := range decided.Create {
 		if c.Revision == nil || c.Revision.Template() == nil || c.Index < 0 || c.FailuresBefore < 0 {
@@ -185,7 +185,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 		t.Errorf("ready and stalled: %+v", first.Conditions)
 	}
 	if !again.Never() && again.At.Before(o.Now) {
-		t.Errorf("to look again at %v, which is over", again.At)
+		t.Errorf("the next sync is to be at %v, which is in the past", again.At)
 	}
 	if first.Rollout != nil && !isValid(o, first.Rollout) {
 		t.Errorf("the record of the rollout is %+v", first.Rollout)
@@ -205,7 +205,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 			return
 		}
 	}
-	t.Errorf("the status does not come to rest: %s", asJSON(settled))
+	t.Errorf("the status never becomes stable: %s", asJSON(settled))
 }
 
 // isValid reports whether the record of a rollout counts neither more time nor more pods than there can be.

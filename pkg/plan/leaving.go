@@ -8,8 +8,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
-// assess assesses the rollout of the active pods that count. It plans to delete pods that are terminating for too long on a lost node, a pod that is too
-// old once its replacement is available, and leaving pods of a revision that the rollout has replaced.
+// assess assesses the rollout of the active pods that count. It plans to delete pods that have been terminating for too long on a lost node, a pod
+// that is too old, and leaving pods whose revision the rollout has replaced.
 func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *rollout.State {
 	p.force(o, terminating)
 	found := leaving.Find(o.Manager, o.NodeOf, active, o.Now)
@@ -42,7 +42,7 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 	return r
 }
 
-// deleteSuperseded plans to delete leaving pods that a rollout or a rollback has replaced: they run what nothing is to run any more.
+// deleteSuperseded plans to delete leaving pods that a rollout or a rollback has replaced, because no pod is to have their revision any more.
 func (p *Plan) deleteSuperseded(r *rollout.State) {
 	for _, pod := range p.Leaving {
 		if why := r.WhySuperseded(pod.Pod); why != "" {

@@ -38,7 +38,7 @@ func TestReplacementsOnTheSameNode(t *testing.T) {
 				}
 				for _, l := range decided.Leaving {
 					if Now.Sub(l.CreationTimestamp.Time) != time.Hour {
-						t.Errorf("%s leaves, a replacement", l.Name)
+						t.Errorf("%s leaves, although it is a replacement", l.Name)
 					}
 				}
 			})

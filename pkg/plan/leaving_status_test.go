@@ -23,7 +23,7 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	o := With(Observe(Manager(3, Limits("1", "0"), everything), Pod(10, young), Pod(2, young), Pod(3), Pod(4, young), Pod(5, young)), nodes)
 	told, _ := status.Compute(Planned(o))
 	want := []v1.LeavingPod{
-		{Name: "web-2", Cause: v1.LeavingForNodeLoss, Message: "node node-2 is lost since 2026-01-02T02:04:05Z"},
+		{Name: "web-2", Cause: v1.LeavingForNodeLoss, Message: "node node-2 has been lost since 2026-01-02T02:04:05Z"},
 		{Name: "web-3", Cause: v1.LeavingForAge, Message: "older than maxPodAgeSeconds of 1h0m0s"},
 		{Name: "web-10", Cause: v1.LeavingForDrain, Message: "node node-10 is cordoned"},
 	}
@@ -38,7 +38,7 @@ func TestAvailableWhileLeaving(t *testing.T) {
 	o := With(Observe(Manager(3, Limits("1", "0"), disrupted(v1.Disruption{OnDrain: v1.ReplaceDrain})), Pod(0), Pod(1), Pod(2)), nodes)
 	told, _ := status.Compute(Planned(o))
 	available := meta.FindStatusCondition(told.Conditions, v1.ConditionAvailable)
-	if told.LeavingReplicas != 1 || available.Status != "True" || available.Message != "2 of 3 pods available, and 1 that are leaving" {
+	if told.LeavingReplicas != 1 || available.Status != "True" || available.Message != "2 of 3 pods available, plus 1 leaving" {
 		t.Errorf("%d leave, %+v", told.LeavingReplicas, available)
 	}
 }

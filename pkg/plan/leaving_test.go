@@ -52,17 +52,17 @@ func lost(ago time.Duration, names ...string) func(*Observed) {
 	return onNodes(nodes)
 }
 
-// superseding returns a rollout of a third revision, in which a second one runs that is not the current one.
+// superseding returns a rollout of a third revision. Pods may have the second revision, which is not the current one.
 func superseding(m *v1.PodManager, pods ...*corev1.Pod) Observed {
 	o := RollingOut(m, pods...)
 	o.Revisions = append(o.Revisions[:1:1], Stored(Manager(0, Image("v0")), 2), Stored(m, 3))
 	return o
 }
 
-// aged makes a pod that old.
+// aged gives a pod this age.
 func aged(age time.Duration) func(*corev1.Pod) { return CreatedAgo(age) }
 
-// terminatingFor makes a pod one that was deleted some time ago with a grace period of 30 s.
+// terminatingFor makes a pod look as if it was deleted this long ago with a grace period of 30 s.
 func terminatingFor(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &metav1.Time{Time: Now.Add(30*time.Second - ago)}, ptr.To[int64](30)
@@ -187,7 +187,7 @@ func TestTakesDown(t *testing.T) {
 	}
 }
 
-// A deletion is not held up by a pod on a lost node, with a finalizer of ours or without.
+// A pod on a lost node does not delay the deletion of its PodManager, with or without our finalizer. If the pods are orphaned, none is deleted.
 func TestForceWhileDeleting(t *testing.T) {
 	for _, change := range []func(*v1.PodManager){func(*v1.PodManager) {}, MaxTerminating("1"), func(m *v1.PodManager) { m.Finalizers = []string{metav1.FinalizerOrphanDependents} }} {
 		m := Manager(1, replaceLost, Deleting, change)
@@ -213,7 +213,7 @@ func TestLeavingInStatus(t *testing.T) {
 		t.Errorf("%d pods, %d leaving: %s", told.Replicas, told.LeavingReplicas, message)
 	}
 	_, message = tell(With(Observe(Manager(1, replaceDrained, Strategy(v1.RecreateStrategy)), Pod(0)), cordoned("node-0")))
-	if !strings.Contains(message, "two must never run") {
+	if !strings.Contains(message, "a pod and its replacement must never run") {
 		t.Errorf("Recreate: %s", message)
 	}
 	late := Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))

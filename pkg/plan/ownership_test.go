@@ -51,13 +51,13 @@ func TestLeftovers(t *testing.T) {
 				deleted = append(deleted, d.Pod.Name)
 			}
 			if len(deleted) != len(test.deleted) || len(plan.Drop) != test.dropped || Until(plan.Again) != test.again {
-				t.Errorf("deletes %v, drops %d revisions, looks again after %v", deleted, len(plan.Drop), Until(plan.Again))
+				t.Errorf("deletes %v, drops %d revisions, syncs again after %v", deleted, len(plan.Drop), Until(plan.Again))
 			}
 			if test.again > 0 && plan.Again.Why != requeue.RequeueLeftovers {
-				t.Errorf("looks again because of %s", plan.Again.Why)
+				t.Errorf("syncs again because of %s", plan.Again.Why)
 			}
 			if len(test.deleted)+test.dropped > 0 && (!plan.NeedsLiveSpec() || plan.ActsOnPods()) {
-				t.Error("the cache alone does not tell that the PodManager is gone, and its own pods are left alone")
+				t.Error("a plan that removes leftovers does not read the spec live, or counts as acting on pods of its own")
 			}
 		})
 	}

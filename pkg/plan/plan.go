@@ -18,14 +18,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// MaxPerSync is the maximum number of pods that one sync creates, deletes or updates. While a huge PodManager scales up, the controller can thus
-// write its status and notice a changed spec.
+// MaxPerSync limits how many pods one sync creates, how many it deletes, and how many it updates. While a huge PodManager scales up, the controller
+// can thus write its status and notice a changed spec.
 const MaxPerSync = 500
 
 // Observed is everything that Make bases its decisions on.
 type Observed struct {
 	Manager *v1.PodManager
-	// Pods are the pods whose controller is Manager, by UID.
+	// Pods are the pods whose controller reference has Manager's UID.
 	Pods []*corev1.Pod
 	// Orphans are pods that carry Manager's label and have no controller.
 	Orphans []*corev1.Pod
@@ -51,7 +51,7 @@ type Observed struct {
 	Capabilities inplace.Capabilities
 	Spreading    Spreading
 	Now          time.Time
-	// IsLive is set if all of this was read from the API server, not from the caches.
+	// IsLive is set if all these objects were read from the API server, not from the caches.
 	IsLive bool
 }
 
@@ -62,7 +62,7 @@ func (o Observed) Sources() history.Sources {
 	}
 }
 
-// Plan is what to do.
+// Plan is what one sync is to do.
 type Plan struct {
 	// AddFinalizer comes before any pod is created: otherwise the PodManager could be deleted without the controller noticing.
 	AddFinalizer bool
@@ -76,7 +76,7 @@ type Plan struct {
 	Store          []history.Store
 	// Mark are revisions that are to be marked as good or failed, or to lose such a mark.
 	Mark []*appsv1.ControllerRevision
-	// Drop are the revisions beyond revisionHistoryLimit.
+	// Drop are the revisions to delete: those beyond revisionHistoryLimit, and Observed.LeftoverRevisions.
 	Drop    []*appsv1.ControllerRevision
 	Adopt   []*corev1.Pod
 	Release []*corev1.Pod
@@ -87,10 +87,10 @@ type Plan struct {
 	Annotate []*corev1.Pod
 	// RemoveFinalizer ends the deletion of a PodManager, or removes a finalizer that is no longer needed.
 	RemoveFinalizer bool
-	// Held is the refusal that keeps requests out of this plan until the backoff is over.
+	// Held is the refusal that keeps requests out of this plan until its backoff is over.
 	Held *requeue.Failure
-	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes get no replacement, because two must never
-	// run at the same time.
+	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes are not replaced before they are gone,
+	// because a pod and its replacement must never run at the same time.
 	Leaving []leaving.Pod
 	Alone   bool
 	// uncovered is how many of the leaving pods have no replacement that is available.
@@ -116,13 +116,13 @@ type Creation struct {
 	Revision *history.Revision
 	// SpreadOver are the topology keys to spread the pod over if its template does not say how.
 	SpreadOver []string
-	// Ungated is set if the pod gets no readiness gate, because the controller could not open it.
+	// Ungated is set if the pod gets no readiness gate, because the controller could not open the gate.
 	Ungated bool
 	// FailuresBefore is how many predecessors of the pod have failed in a row. DisruptionsBefore is how many of these failures say nothing about
 	// their revision. Replaces is the last of these predecessors.
 	FailuresBefore, DisruptionsBefore int
 	Replaces                          *corev1.Pod
-	// Before is the pod that leaves, and that this pod is created for.
+	// Before is the leaving pod that this pod replaces.
 	Before *leaving.Pod
 }
 
@@ -154,7 +154,7 @@ func (p Plan) ActsOnPods() bool {
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
-// manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
+// manyCreates is how many creates it takes for a new object to get its first status before its pods are created.
 const manyCreates = 100
 
 // NeedsStatusFirst reports whether carrying out the plan will take so long that a new object should get a status first.
@@ -216,7 +216,8 @@ func (p *Plan) deletes(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(p.Delete, func(d rollout.Deletion) bool { return d.Pod == pod })
 }
 
-// annotate plans to annotate pods that were created before the controller did so. It takes as many at a time as a rollout changes.
+// annotate plans to add AnnotationSafeToEvict to pods that lack it, such as pods that an earlier version of the controller created. It annotates as
+// many at a time as a rollout changes.
 func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	changes := map[*corev1.Pod]bool{}
 	for _, pod := range p.Adopt {
@@ -254,7 +255,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		return nil
 	}
 	if status.ReadyReason(&o.Manager.Status) == v1.ReasonScaledToZero {
-		// Clients wait for the first pod, and what made pods fail before may be over.
+		// Clients wait for the first pod after the scale to zero, and the reason why pods failed before may be gone.
 		retries = health.Retries{Due: slices.Concat(retries.Due, retries.Waiting)}
 	}
 	waiting := retries.Waiting[:min(missing, len(retries.Waiting))]
@@ -268,7 +269,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 		p.hold(o, hold)
 		return unreplaced
 	}
-	missing = min(missing, MaxPerSync+1) // one more than allowed makes bound requeue
+	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
 	over := o.spreadOver()
 	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
@@ -277,7 +278,7 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
 		} else if number := len(p.Create); number < p.uncovered {
-			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // those that have just begun to leave are the last
+			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // the pods that have just begun to leave come last
 			creation.inheritFailures(creation.Before.Pod)
 		}
 		p.Create = append(p.Create, creation)
@@ -285,8 +286,8 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	return unreplaced
 }
 
-// inheritFailures records the failures before a leaving pod of the same revision. Otherwise the pod that it replaced would count as failed again once
-// the leaving pod is gone.
+// inheritFailures copies the failure counts of a leaving pod of the same revision to its replacement. Otherwise the failed pod that the leaving pod
+// replaced would count as not replaced once the leaving pod is gone.
 func (c *Creation) inheritFailures(leaving *corev1.Pod) {
 	if leaving.Labels[v1.LabelRevision] == c.Revision.Hash && inplace.CompletedRecord(leaving).Revision == "" {
 		c.FailuresBefore, c.DisruptionsBefore = health.FailuresBefore(leaving), health.DisruptionsBefore(leaving)

@@ -116,7 +116,7 @@ func TestMake(t *testing.T) {
 			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, Phase(corev1.PodSucceeded))),
 			want:     want{create: []int{1}, failures: []int{1}},
 		},
-		"a name that somebody else's pod has is skipped": {
+		"a name that a pod of another owner has is skipped": {
 			observed: With(Observe(Manager(3), Pod(0)), taken("web-1", "web-3")),
 			want:     want{create: []int{2, 4}, foreign: []string{"web-1", "web-3"}},
 		},
@@ -146,7 +146,7 @@ func TestMake(t *testing.T) {
 				}
 			}),
 		},
-		"a terminating pod of somebody else is skipped and not reported": {
+		"a name that a terminating pod of another owner has is skipped and not reported": {
 			observed: With(Observe(Manager(1)), func(o *Observed) {
 				o.PodNamed = func(name string) *corev1.Pod {
 					if name == "web-0" {
@@ -299,7 +299,7 @@ func check(t *testing.T, got Plan, want want) {
 	same("deletes", removed, want.remove)
 	same("adopts", Names(got.Adopt), want.adopt)
 	same("releases", Names(got.Release), want.release)
-	same("tells of foreign pods", got.Foreign, want.foreign)
+	same("reports foreign pods", got.Foreign, want.foreign)
 	var indices, failures []int
 	for _, creation := range got.Create {
 		indices = append(indices, creation.Index)

@@ -25,7 +25,7 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		},
 		Spec: template.Spec,
 	}
-	// Only the controller and users set these on pods. The CRD rejects them in a template, but an older CRD may not.
+	// Only the controller and users set these annotations on pods. The CRD rejects them in a template, but an earlier version of the CRD may not.
 	for _, key := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
 		delete(pod.Annotations, key)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// Report returns what the status is computed from: the decisions of the plan, and the pods after it was carried out. changed is whether carrying it
-// out has changed any pod. Then the rollout is assessed once more, because the status describes the pods as they are now. The same holds if
-// revisions were stored: a revision counts only when it is stored.
+// Report returns what the status is computed from: the decisions of the plan, and the pods after the plan was carried out. changed is whether
+// carrying it out has changed any pod. If so, the rollout is assessed again, because the status describes the pods as they are now. It is also
+// assessed again if the plan adopts pods, or stores revisions, which count only when they are stored.
 func (p Plan) Report(manager *v1.PodManager, pods []*corev1.Pod, changed bool, now time.Time) status.Report {
 	kept, _ := podstate.KeepOrRelease(manager, pods)
 	active, finished, _ := podstate.Split(kept)

@@ -9,14 +9,14 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Spreading is how the controller spreads pods whose template does not say it. The scheduler spreads the pods of ReplicaSets and StatefulSets by
-// default, but does not know our kind.
+// Spreading is how the controller spreads pods whose template has no topologySpreadConstraints. The scheduler spreads the pods of ReplicaSets and
+// StatefulSets by default, but does not know our kind.
 type Spreading string
 
 // The values of Spreading. SpreadAuto is the default.
 const (
-	// SpreadAuto spreads over nodes, and over zones once pods of the PodManager run in one. The scheduler ignores nodes that lack a key of any
-	// constraint, so a constraint on zones would disable the other one in a cluster without zones.
+	// SpreadAuto spreads over nodes, and over zones once a pod of the PodManager runs in a zone. The scheduler ignores nodes that lack a key of any
+	// constraint, so a constraint on zones would disable the one on nodes in a cluster without zones.
 	SpreadAuto Spreading = "auto"
 	SpreadHost Spreading = "host"
 	SpreadNone Spreading = "none"
@@ -39,8 +39,9 @@ func (o Observed) spreadOver() []string {
 }
 
 // defaultSpread returns constraints that spread the pods of a PodManager where possible. They count pods of the same revision only, as the scheduler does
-// for the ReplicaSet of a Deployment: during a rollout, pods that are about to go would otherwise keep new pods from their nodes, and leave these empty.
-// They do not use matchLabelKeys, which the API server merges into the selector: it would refuse the stored pod when a backup tool creates it again.
+// for the ReplicaSet of a Deployment: during a rollout, the old pods would otherwise keep new pods away from their nodes, and these nodes would be
+// empty once the old pods are gone. They do not use matchLabelKeys, which the API server merges into the selector: it would refuse the stored pod
+// when a backup tool creates it again.
 func defaultSpread(manager *v1.PodManager, revision string, over []string) (constraints []corev1.TopologySpreadConstraint) {
 	for _, key := range over {
 		constraints = append(constraints, corev1.TopologySpreadConstraint{

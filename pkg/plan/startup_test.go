@@ -50,17 +50,17 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 		"not due yet": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 2*time.Second))),
 			ready:    1, again: 18 * time.Second,
-			message: "1 of 2 pods updated, 1 available; web-1: updated in place, its startup probe is due",
+			message: "1 of 2 pods updated, 1 available; web-1: updated in place, waiting for its startup probe",
 		},
 		"not due yet after a resize, before the image changes": {
 			observed: RollingOut(Next(3, possible, one), Pod(0), Pod(1), Pod(2, restartedByResize(5, 2*time.Second))),
 			moves:    "Update 2", ready: 2, again: 18 * time.Second,
-			message: "0 of 3 pods updated, 2 available; web-2: updated in place, its startup probe is due",
+			message: "0 of 3 pods updated, 2 available; web-2: updated in place, waiting for its startup probe",
 		},
 		"the default period": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(0, 2*time.Second))),
 			ready:    1, again: 23 * time.Second,
-			message: "1 of 2 pods updated, 1 available; web-1: updated in place, its startup probe is due",
+			message: "1 of 2 pods updated, 1 available; web-1: updated in place, waiting for its startup probe",
 		},
 		"it has succeeded": {
 			observed: RollingOut(Next(2, possible, one), Pod(0), Pod(1, restartedWithProbe(5, 20*time.Second))),
@@ -82,7 +82,7 @@ func TestStartupProbeIsAwaited(t *testing.T) {
 		"of the last pod": {
 			observed: RollingOut(Next(2, possible, one), Pod(0, V2), Pod(1, restartedWithProbe(5, 2*time.Second))),
 			ready:    1, again: 18 * time.Second,
-			message: "1 of 2 pods ready; web-1: updated in place, its startup probe is due",
+			message: "1 of 2 pods ready; web-1: updated in place, waiting for its startup probe",
 		},
 		"a surge pod stays for it": {
 			observed: RollingOut(Next(2, possible, surge), Pod(0, InPlaceTo("v2", 0, time.Hour), Runs("v2", "id-after", 1)),

@@ -62,7 +62,7 @@ func Judge(prefix string, policies []admissionregistrationv1.ValidatingAdmission
 
 // bindingMissing returns why no binding puts a policy in force. It is empty if one does.
 func bindingMissing(policy string, bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding) string {
-	missing := fmt.Sprintf("no ValidatingAdmissionPolicyBinding is for the policy %s", policy)
+	missing := fmt.Sprintf("no ValidatingAdmissionPolicyBinding refers to the policy %s", policy)
 	for _, binding := range bindings {
 		if binding.Spec.PolicyName != policy {
 			continue
@@ -70,7 +70,7 @@ func bindingMissing(policy string, bindings []admissionregistrationv1.Validating
 		if slices.Contains(binding.Spec.ValidationActions, admissionregistrationv1.Deny) {
 			return ""
 		}
-		missing = fmt.Sprintf("the ValidatingAdmissionPolicyBinding %s has the actions %v, and not Deny", binding.Name, binding.Spec.ValidationActions)
+		missing = fmt.Sprintf("the ValidatingAdmissionPolicyBinding %s has the actions %v, but not Deny", binding.Name, binding.Spec.ValidationActions)
 	}
 	return missing
 }

@@ -55,10 +55,10 @@ func TestJudge(t *testing.T) {
 		}, "there is no ValidatingAdmissionPolicy podmanager-pod-rights"},
 		"no binding": {func(_ *policy, b *binding) {
 			b.Spec.PolicyName = "something-else"
-		}, "no ValidatingAdmissionPolicyBinding is for the policy podmanager-pod-rights"},
+		}, "no ValidatingAdmissionPolicyBinding refers to the policy podmanager-pod-rights"},
 		"a binding that only warns": {func(_ *policy, b *binding) {
 			b.Spec.ValidationActions = []admissionregistrationv1.ValidationAction{admissionregistrationv1.Warn, admissionregistrationv1.Audit}
-		}, "the ValidatingAdmissionPolicyBinding podmanager-pod-rights has the actions [Warn Audit], and not Deny"},
+		}, "the ValidatingAdmissionPolicyBinding podmanager-pod-rights has the actions [Warn Audit], but not Deny"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestJudge(t *testing.T) {
 		})
 	}
 	if got := Describe(Judge(DefaultPrefix, nil, nil)); strings.Count(got, "; ") != len(Names)-1 || strings.Count(got, "so that users who may write PodManagers ") != 2 {
-		t.Errorf("with nothing, described as %q", got)
+		t.Errorf("without policies and bindings, described as %q", got)
 	}
 }
 

@@ -117,7 +117,7 @@ func (a *finalState) isBlocked() bool {
 // checkZero checks that with zero replicas there are no active pods, unless pods that stay terminating use up scaleDown.maxTerminating.
 func (a *finalState) checkZero() (string, bool) {
 	isHeldUp := a.stuck > 0 && a.Manager.PacesScaleDown()
-	return "zero is not zero", a.Manager.DesiredReplicas() > 0 || a.count == 0 || isHeldUp
+	return "pods are left, although zero replicas are desired", a.Manager.DesiredReplicas() > 0 || a.count == 0 || isHeldUp
 }
 
 // isUnstarted reports whether the rollout was paused before its first pod, or with only a few adopted pods.
@@ -135,13 +135,13 @@ func (a *finalState) checkPaused() (string, bool) {
 		return "", true
 	case a.isUnstarted():
 		ready := reasonOf(&a.Manager.Status, v1.ConditionReady)
-		return "unstarted", ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero
+		return "paused before it started, and Ready does not say so", ready == v1.ReasonPaused || ready == v1.ReasonScaledToZero
 	case a.Manager.Strategy() == v1.RecreateStrategy: // Recreate may not add pods of another revision
-		return "paused with too many", a.count <= desired
+		return "paused with Recreate, and there are too many pods", a.count <= desired
 	case a.isMarkedWithoutReplacement(), desired >= a.paused.wanted && len(a.byRevision) > 1:
-		return "paused", a.count >= desired && a.count <= desired+a.Manager.MaxSurge()
+		return "paused, and there are too few or too many pods", a.count >= desired && a.count <= desired+a.Manager.MaxSurge()
 	default:
-		return "paused", a.count == desired
+		return "paused, and there are too few or too many pods", a.count == desired
 	}
 }
 
@@ -159,13 +159,13 @@ func (a *finalState) checkCount() (string, bool) {
 	case m.Spec.Paused:
 		return "", true
 	case a.stuck > 0 && m.Spec.PodReplacementPolicy == v1.TerminationComplete:
-		return "too few or too many beside those that do not go", a.count >= desired-a.stuck-m.MaxUnavailable() && (a.count <= most || m.PacesScaleDown())
+		return "too few or too many pods beside those that stay terminating", a.count >= desired-a.stuck-m.MaxUnavailable() && (a.count <= most || m.PacesScaleDown())
 	case a.stuck > 0 && m.Strategy() == v1.RecreateStrategy && a.count < desired:
 		return "", true
 	case a.stuck > 0 && m.PacesScaleDown():
-		return "too few beside those that do not go", a.count >= desired-m.MaxUnavailable()
+		return "too few pods beside those that stay terminating", a.count >= desired-m.MaxUnavailable()
 	default:
-		return "too few or too many", a.count >= desired && a.count <= most
+		return "too few or too many pods", a.count >= desired && a.count <= most
 	}
 }
 
@@ -191,7 +191,7 @@ func (a *finalState) checkRevisions() (string, bool) {
 	}
 	status := &a.Manager.Status
 	isCurrent := status.CurrentRevision == status.UpdateRevision || a.ready() == v1.ReasonPartition
-	return "the end", a.isReady() && isCurrent && a.isAsWanted()
+	return "the rollout is not complete", a.isReady() && isCurrent && a.isAsWanted()
 }
 
 func (a *finalState) ready() string   { return reasonOf(&a.Manager.Status, v1.ConditionReady) }
@@ -201,7 +201,7 @@ func (a *finalState) isReady() bool {
 	return meta.IsStatusConditionTrue(a.Manager.Status.Conditions, v1.ConditionReady)
 }
 
-// isLeftAlone reports whether the user wants that no pod moves.
+// isLeftAlone reports whether the user wants no pod to move.
 func (a *finalState) isLeftAlone() bool {
 	return a.Manager.Spec.Paused || a.Manager.Strategy() == v1.OnDeleteStrategy
 }
@@ -217,13 +217,13 @@ func (a *finalState) isRolledBack() bool { return a.hasFailed() && a.current != 
 func (a *finalState) checkHeldUp() (what string, ok, applies bool) {
 	switch {
 	case a.isBlocked() || a.isUnstarted():
-		return "ready beside pods that never go", !a.isReady() || a.isAsWanted() || a.isLeftAlone(), true
+		return "Ready, although pods that stay terminating or an early pause block the rollout", !a.isReady() || a.isAsWanted() || a.isLeftAlone(), true
 	case a.Manager.DesiredReplicas() == 0:
-		return "zero is not told", a.ready() == v1.ReasonScaledToZero || a.isRolledBack() || a.Manager.Spec.Paused, true
+		return "the status does not report zero replicas", a.ready() == v1.ReasonScaledToZero || a.isRolledBack() || a.Manager.Spec.Paused, true
 	case a.notInPlace && !a.isRolledBack():
-		return "an obstacle is not told", a.isObstacleTold() || a.isLeftAlone() || a.isAsWanted(), true
+		return "the status does not report why pods cannot be updated in place", a.isObstacleTold() || a.isLeftAlone() || a.isAsWanted(), true
 	case a.isHaltedByGone():
-		return "a halt is not told", a.stalled() == v1.ReasonHalted || a.isLeftAlone(), true
+		return "the status does not report the halt", a.stalled() == v1.ReasonHalted || a.isLeftAlone(), true
 	}
 	return "", false, false
 }
@@ -237,11 +237,11 @@ func (a *finalState) isObstacleTold() bool {
 func (a *finalState) checkBad() (what string, ok, applies bool) {
 	switch {
 	case a.badRevisions[a.update] && (!a.isRolledBack() || a.isLeftAlone()):
-		return "stuck with a bad revision", a.isStuckSafely(), true
+		return "a bad revision has done more harm than allowed, or is not reported", a.isStuckSafely(), true
 	case len(a.badRevisions) > 0:
 		// The old revision, which pods keep or return to, is also bad.
 		isToStay := a.isRolledBack() || a.isLeftAlone() || a.Manager.Partition() > 0 || a.available <= a.Manager.DesiredReplicas()-a.Manager.MaxUnavailable()
-		return "left with bad pods", !a.isReady() && isToStay, true
+		return "Ready with bad pods, or bad pods are left without a reason", !a.isReady() && isToStay, true
 	}
 	return "", false, false
 }
@@ -253,15 +253,15 @@ func (a *finalState) checkRolledBack() (what string, ok, applies bool) {
 	isTold := a.ready() == v1.ReasonRolledBack
 	switch {
 	case a.hasFailed() && a.current == "":
-		return "rolled back to what is lost", isTold && a.stalled() == v1.ReasonRolledBack, true
+		return "the status does not report that the revision to return to is lost", isTold && a.stalled() == v1.ReasonRolledBack, true
 	case !a.isRolledBack():
 		return "", false, false
 	case a.isLeftAlone():
-		return "rolled back and left alone", isTold, true
+		return "the status does not report the rollback", isTold, true
 	case a.Manager.PodUpdatePolicy() == v1.InPlaceOnly && !hasReturned:
-		return "rolled back as far as possible", a.cannotReturn() && a.stalled() == v1.ReasonRolledBack, true
+		return "the rollback stops although pods can return, or is not Stalled", a.cannotReturn() && a.stalled() == v1.ReasonRolledBack, true
 	default:
-		return "rolled back", hasReturned && isTold, true
+		return "the rollback is not complete, or the status does not report it", hasReturned && isTold, true
 	}
 }
 
@@ -270,11 +270,11 @@ func (a *finalState) checkLeft() (what string, ok, applies bool) {
 	m := a.Manager
 	switch {
 	case m.Spec.Paused:
-		return "paused", a.isReady() == a.isAsWanted(), true
+		return "paused, and Ready does not match the pods", a.isReady() == a.isAsWanted(), true
 	case m.PodUpdatePolicy() == v1.InPlaceOnly && a.byRevision[a.update] > a.desiredUpdated() && a.ready() == v1.ReasonNotInPlace:
-		return "no way back in place", a.cannotReturn(), true
+		return "pods do not return, although they can be updated in place", a.cannotReturn(), true
 	case a.isLeftAlone() && !a.isAsWanted():
-		return "left alone", a.isReady() && a.ready() == v1.ReasonUpdateOnDelete, true
+		return "Ready does not report the pods that are left alone", a.isReady() && a.ready() == v1.ReasonUpdateOnDelete, true
 	}
 	return "", false, false
 }

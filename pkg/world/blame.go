@@ -18,13 +18,13 @@ type blame struct {
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
-	// told is set if a status has reported the failure, inherited if another pod has failed.
+	// told is set if a status has reported the failure. inherited is set if it was another pod that failed, which this pod replaces.
 	told, inherited bool
 }
 
 // blamePod records that a pod has failed on its own. A failure before the kubelet has seen the update to the pod's revision does not count against
-// that revision. But once the kubelet has seen it, such a crash looks the same as one right after the update. Then the pod is blamed, unless it is
-// finished. With old kubelets, the two cannot be distinguished at all.
+// that revision. But once the kubelet has seen the update, such a failure looks the same as one right after the update. Then blameLate blames the
+// pod, unless it is finished. With old kubelets, the two can never be distinguished.
 func (w *World) blamePod(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if hidden.failedEarly = hidden.Observed < hidden.revisionGeneration && !w.OldKubelets; hidden.failedEarly {

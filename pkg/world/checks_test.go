@@ -82,7 +82,7 @@ func (s *synced) checkNames() error {
 	}
 	for _, c := range s.plan.Update {
 		if deleted[c.Pod] {
-			return fmt.Errorf("%s is changed and deleted", c.Pod.Name)
+			return fmt.Errorf("%s is updated and deleted", c.Pod.Name)
 		}
 	}
 	return nil
@@ -216,7 +216,7 @@ func (s *synced) checkOverlap() error {
 	}
 	for _, p := range slices.Concat(s.observed.Pods, s.observed.Orphans) {
 		if !nodes.IsFinished(p) && (s.isOurs(p) || slices.Contains(s.plan.Adopt, p)) && s.hashOf(p) != hash {
-			return fmt.Errorf("%s of %s is there while pods of %s are created", p.Name, s.hashOf(p), hash)
+			return fmt.Errorf("%s of revision %s still exists while pods of %s are created", p.Name, s.hashOf(p), hash)
 		}
 	}
 	return nil
@@ -261,9 +261,9 @@ func (s *synced) countAdded() (added int) {
 	return added
 }
 
-// checkUnproven checks that a rollout has no unproven pods. This does not hold while the rollout is halted or not possible in place, because lost
-// pods are then replaced by pods of the same revision, nor after the revision has failed. If a request has failed, the status reports that instead
-// of what is not possible in place.
+// checkUnproven checks that the limit of countUnproven is not exceeded. This does not hold while the rollout is halted or not possible in place,
+// because lost pods are then replaced by pods of the same revision, nor after the revision has failed. If a request has failed, the status reports
+// that instead of what is not possible in place.
 func (s *synced) checkUnproven() error {
 	isHidden := s.failure != nil && s.Manager.PodUpdatePolicy() == v1.InPlaceOnly
 	keepsRevisions := func(status *v1.PodManagerStatus) bool {
@@ -271,7 +271,7 @@ func (s *synced) checkUnproven() error {
 		return reason == v1.ReasonHalted || reason == v1.ReasonNotInPlace
 	}
 	if s.unproven > 0 && !isHidden && s.before.FailedRevision == "" && !keepsRevisions(&s.before) && !keepsRevisions(&s.status) {
-		return fmt.Errorf("%d pods of the new revision too many are unavailable", s.unproven)
+		return fmt.Errorf("the number of unavailable pods of the new revision is %d above the limit", s.unproven)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func playCourse(w *World) (lines []string, err error) {
 			return lines, nil
 		}
 	}
-	return lines, fmt.Errorf("does not come to rest")
+	return lines, fmt.Errorf("the course never becomes idle")
 }
 
 // From any state, a course without randomness keeps the promises, becomes idle, and is the same each time.

@@ -34,7 +34,7 @@ func (s *synced) isServing(p *corev1.Pod) bool {
 // checkCounts checks that no pod counts as available that does not serve. A pod of a lost node does not serve.
 func (s *synced) checkCounts() error {
 	if serving := s.countServing(); int(s.status.AvailableReplicas) > serving {
-		return fmt.Errorf("%d pods are told to be available, %d serve", s.status.AvailableReplicas, serving)
+		return fmt.Errorf("the status reports %d available pods, and %d serve", s.status.AvailableReplicas, serving)
 	}
 	return nil
 }

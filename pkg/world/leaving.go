@@ -22,7 +22,8 @@ type disruption struct {
 	// draining are the nodes whose pods are being evicted. hasBudget is set if a PodDisruptionBudget allows no pod to be missing.
 	draining  map[string]bool
 	hasBudget bool
-	// lostSince is when the controller first saw that a node is lost. calmSince is when it last saw that no more than half of the nodes are lost any more.
+	// lostSince is when the controller first saw that a node is lost. isStorm is set while the controller sees more than half of the nodes lost.
+	// calmSince is when the last storm ended.
 	lostSince map[string]time.Time
 	isStorm   bool
 	calmSince time.Time
@@ -160,7 +161,7 @@ func (w *World) evict() bool {
 	return false
 }
 
-// mayEvict reports whether the PodDisruptionBudget, if there is one, allows to evict a pod while so many are healthy.
+// mayEvict reports whether the PodDisruptionBudget, if there is one, allows the eviction of a pod while this many pods are healthy.
 func (w *World) mayEvict(p *corev1.Pod, healthy int) bool {
 	if nodes.IsReady(p) {
 		healthy--

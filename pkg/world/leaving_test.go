@@ -22,8 +22,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// While nodes are drained and lost, return, and pods grow old, the planner keeps all promises, and those about pods that leave. See TestProperties;
-// PLAN_LEAVING_SEED=<seed> runs one scenario again.
+// While nodes are drained and lost, return, and pods grow old, the planner keeps all promises, including those about pods that leave. See
+// TestProperties; PLAN_LEAVING_SEED=<seed> runs one scenario again.
 func TestPropertiesOfLeaving(t *testing.T) {
 	if text := os.Getenv("PLAN_LEAVING_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
@@ -90,7 +90,7 @@ func playDisrupted(w *World) error {
 	w.edit(func(m *v1.PodManager) {
 		m.Spec.Disruption = m.Spec.Disruption.DeepCopy()
 		m.Spec.Disruption.MaxPodAgeSeconds = nil
-	}) // with it, there is no rest
+	}) // with a maximum age, there would always be something to do
 	if err := runUntilIdle(w, v); err != nil {
 		return err
 	}
@@ -110,7 +110,8 @@ func playDisrupted(w *World) error {
 	return w.checkRenewal(v)
 }
 
-// checkDrains checks that drains with a PodDisruptionBudget have ended, where the rules help and there is room, and that zero replicas are zero.
+// checkDrains checks that drains with a PodDisruptionBudget have ended if spec.disruption replaces drained pods and there is room, and that zero
+// replicas leave no pods.
 func (w *World) checkDrains() error {
 	desired, left := w.Manager.DesiredReplicas(), 0
 	for _, p := range slices.Concat(w.activePods(), w.leavingPods()) {
@@ -124,11 +125,11 @@ func (w *World) checkDrains() error {
 	}
 	switch {
 	case desired == 0 && len(w.leavingPods()) > 0:
-		return errors.New("zero is not zero on nodes that are drained")
-	case slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool { return !w.isAvailable(p) }): // it takes the room of a replacement
+		return errors.New("pods on drained nodes are leaving, although zero replicas are desired")
+	case slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool { return !w.isAvailable(p) }): // an unavailable pod takes the place of a replacement
 		return nil
 	case left > 0 && w.isDrainHelped() && !isFull && w.countServingAnywhere() >= desired:
-		return fmt.Errorf("%d pods are still on nodes that are drained, and all of %d pods could serve", left, desired)
+		return fmt.Errorf("%d pods are still on drained nodes, although all %d replicas could serve elsewhere", left, desired)
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (w *World) isDrainHelped() bool {
 	return w.replacesEarly() && w.Manager.Spec.Disruption.OnDrain == v1.ReplaceDrain
 }
 
-// countServingAnywhere counts the available pods, also those that are leaving.
+// countServingAnywhere counts the available pods, including leaving ones.
 func (w *World) countServingAnywhere() (count int) {
 	for _, p := range slices.Concat(w.activePods(), w.leavingPods()) {
 		if w.isAvailable(p) {
@@ -219,7 +220,7 @@ func (s *synced) checkLeaving() error {
 		return fmt.Errorf("%d pods leave because of their age", tooOld)
 	}
 	for _, p := range s.activePods() { // those that do not leave
-		if s.leavingBecause(p) == leaving.Lost && len(s.plan.Leaving) < s.Manager.DesiredReplicas() { // no more leave at a time
+		if s.leavingBecause(p) == leaving.Lost && len(s.plan.Leaving) < s.Manager.DesiredReplicas() { // at most that many pods leave
 			return fmt.Errorf("%s counts, although its node is lost", p.Name)
 		}
 		if s.disruption.isStorm && s.IsNodeLost(p.Spec.NodeName) && s.isLeaving(p) && !s.IsCordoned(p.Spec.NodeName) {
@@ -229,7 +230,7 @@ func (s *synced) checkLeaving() error {
 	return nil
 }
 
-// checkLeavingInTime checks that the controller looks again when pods of a lost node stop counting.
+// checkLeavingInTime checks that the controller syncs again when pods of a lost node stop counting.
 func (s *synced) checkLeavingInTime() error {
 	if s.disruption == nil || s.failure != nil {
 		return nil
@@ -237,13 +238,13 @@ func (s *synced) checkLeavingInTime() error {
 	for _, p := range s.activePods() {
 		wait, isLost := s.untilLost(p.Spec.NodeName)
 		if isLost && wait > 0 && !isMarkedForDeletion(p) && (s.Again.Never() || s.Again.At.After(s.Now.Add(wait))) {
-			return fmt.Errorf("%s is lost in %v, and the controller looks again at %v", p.Name, wait, s.Again.At)
+			return fmt.Errorf("%s is lost in %v, and the next sync is at %v", p.Name, wait, s.Again.At)
 		}
 	}
 	return nil
 }
 
-// checkLeavingFirst checks that no pod is deleted that leaves, before as many pods as desired are available without those that leave. A rollout and a
+// checkLeavingFirst checks that no leaving pod is deleted before as many pods as desired are available, not counting leaving pods. A rollout and a
 // scale-down may still delete drained pods that count.
 func (s *synced) checkLeavingFirst() error {
 	if s.disruption == nil {
@@ -272,8 +273,8 @@ func (s *synced) hasBegunToLeave(d rollout.Deletion) bool {
 	return s.isLeaving(d.Pod) || d.Why == rollout.WhyTooOld && surgesFirst
 }
 
-// checkLeavingPace checks that replacements of drained pods come maxSurge at a time, one at the least: no more pods above the desired number than that do
-// not serve yet.
+// checkLeavingPace checks that the replacements of drained pods are created maxSurge at a time, or one at a time: at most that many pods above the
+// desired number do not serve yet.
 func (s *synced) checkLeavingPace() error {
 	isDrain := func(l leaving.Pod) bool { return l.Cause == leaving.Drained }
 	if s.disruption == nil || len(s.plan.Create) == 0 || !slices.ContainsFunc(s.plan.Leaving, isDrain) {

@@ -20,13 +20,13 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 	what := w.dice.IntN(18)
 	switch {
 	case what < 2:
-		w.logf("%s: somebody deletes it", p.Name)
+		w.logf("%s: a user deletes the pod", p.Name)
 		w.deletePod(p)
 	case what == 2:
-		w.logf("%s: somebody marks it", p.Name)
+		w.logf("%s: a user marks the pod for deletion", p.Name)
 		metav1.SetMetaDataAnnotation(&p.ObjectMeta, v1.AnnotationDelete, "true")
 	case what == 3 && w.chance(0.3):
-		w.logf("%s: somebody takes it out", p.Name)
+		w.logf("%s: a user changes the label that makes the pod ours", p.Name)
 		w.loseBlame(p)
 		p.Labels[v1.LabelManager] = "debug"
 	case p.Spec.NodeName == "":
@@ -44,7 +44,7 @@ func (w *World) mishap(p *corev1.Pod) (hasCrashed bool) {
 func (w *World) nodeMishap(p *corev1.Pod, what int) {
 	switch {
 	case what < 11:
-		w.logf("%s: ends", p.Name)
+		w.logf("%s: fails for good", p.Name)
 		w.Finish(p)
 	case what < 13:
 		w.logf("%s: is evicted", p.Name)
@@ -64,7 +64,7 @@ func (w *World) nodeMishap(p *corev1.Pod, what int) {
 	}
 }
 
-// relapse makes a pod that has recovered from a failure not ready, mostly the one that has recovered last.
+// relapse makes a pod that has recovered from a failure not ready again, usually the one that recovered last.
 func (w *World) relapse() {
 	var recovered []*corev1.Pod
 	for _, p := range w.Pods {
@@ -91,6 +91,6 @@ func (w *World) deleteRevision() {
 		return
 	}
 	gone := w.Revisions[w.dice.IntN(len(w.Revisions))]
-	w.logf("somebody deletes revision %s", gone.Name)
+	w.logf("another client deletes revision %s", gone.Name)
 	w.Revisions = slices.DeleteFunc(slices.Clone(w.Revisions), func(r *appsv1.ControllerRevision) bool { return r == gone })
 }

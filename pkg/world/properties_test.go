@@ -201,7 +201,7 @@ func runUntilIdle(w *World, v *verdicts) error {
 		case err != nil:
 			return err
 		case rounds == 0:
-			return errors.New("does not come to rest")
+			return errors.New("the controller never becomes idle")
 		case w.churn > most && !isSkipped("churn"):
 			return fmt.Errorf("churn: %d pods were created and deleted in calm, at most %d expected", w.churn, most)
 		}

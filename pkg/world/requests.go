@@ -23,7 +23,7 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// Apply carries out a plan in the same order as the controller, until a failure that the rest depends on.
+// Apply carries out a plan in the same order as the controller, until a request fails that the rest of the plan depends on.
 func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	if decided.AddFinalizer || decided.RemoveFinalizer {
 		w.Manager = w.Manager.DeepCopy()
@@ -119,7 +119,7 @@ func (w *World) putRevisions(stores []history.Store) {
 	}
 }
 
-// createPod creates a pod, unless the request fails. A refusal starts a hold, as in the controller's memory.
+// createPod creates a pod, unless the request fails. A refusal starts a backoff, as in the controller.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 	hold := requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
 	if refused := w.refuse(hold, creation); refused != nil {

@@ -49,7 +49,8 @@ func (w *World) apart(p *corev1.Pod) string {
 	return cmp.Or(p.Spec.NodeName, slices.Min(slices.Collect(maps.Values(free))))
 }
 
-// A refused create is repeated after a minute, as the controller does at the latest. After mostRefusals no pod will make room any more.
+// A refused create is repeated after a minute, which is the longest backoff of the controller. After mostRefusals refusals, no pod will make room any
+// more.
 const (
 	refusalHold  = time.Minute
 	mostRefusals = 20

@@ -18,7 +18,7 @@ func (w *World) Step() {
 	w.Sync()
 }
 
-// Pass lets time pass without any event, mostly no longer than until the requeue that the controller has requested.
+// Pass lets time pass without any event, usually at most until the requeue that the controller has requested.
 func (w *World) Pass() {
 	wait := pick(w, 0, 300*time.Millisecond, time.Second, 10*time.Second, 30*time.Second, time.Minute) * time.Duration(w.dice.IntN(4))
 	if until := w.Again.At.Sub(w.Now); !w.Again.Never() && until < wait && w.chance(0.8) {
@@ -101,7 +101,7 @@ func (w *World) nextStep(p *corev1.Pod) func() {
 func (w *World) edit(change func(*v1.PodManager)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[requeue.BackoffKey]requeue.Backoff{} // an edit ends all holds
+	w.holds = map[requeue.BackoffKey]requeue.Backoff{} // an edit ends all backoffs
 	change(w.Manager)
 }
 

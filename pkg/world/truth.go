@@ -123,8 +123,8 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
-// isBehind reports whether the kubelet has not completely carried out the pod's spec. If the kubelet has been silent about a resize for long, that
-// cannot be known. But it is visible if a container has yet to get its image.
+// isBehind reports whether the kubelet has not completely carried out the pod's spec. If the kubelet has been silent about a resize for long, a
+// resize that it has yet to carry out is not visible. But a container that has yet to get its image is.
 func (w *World) isBehind(p *corev1.Pod) bool {
 	hasOtherImage := func(c corev1.Container) bool { return w.hidden[p.UID].HasOtherImage(&c) }
 	return w.IsBehind(p) && (!w.isSilentForLong(p) || slices.ContainsFunc(p.Spec.Containers, hasOtherImage))
@@ -300,7 +300,7 @@ func (w *World) countDown() (count int) {
 	return count
 }
 
-// isChanging reports whether it shows that the kubelet has yet to carry out an update in place.
+// isChanging reports whether a pod shows that the kubelet has yet to carry out an update in place.
 func (w *World) isChanging(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	return hidden.updates > 0 && p.Status.Phase == corev1.PodRunning && w.isBehind(p) && !hidden.IsSilent && !w.OldKubelets

@@ -48,7 +48,7 @@ func (w *World) isNamed(p *corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
-// note is called after the status was reported. A status that was not written has told no one.
+// note is called after the status was reported. A status that was not written has reported nothing.
 func (v *verdicts) note(w *World) {
 	if w.statusUnwritten {
 		return
@@ -69,8 +69,8 @@ func (v *verdicts) note(w *World) {
 	}
 }
 
-// noticePolicy judges failures anew when the user has changed the failure policy: those of pods that are gone or ready are over, and the others have
-// their time to recover again.
+// noticePolicy judges failures anew when the user has changed the failure policy: failures of pods that are gone or ready no longer count, and other
+// pods get their full time to recover again.
 func (v *verdicts) noticePolicy(w *World) {
 	if _, found := w.named(); !found || v.policy == policyOf(w.Manager) {
 		return

@@ -38,7 +38,7 @@ type World struct {
 	dice  dice.Dice
 	user  *users.User
 	holds map[requeue.BackoffKey]requeue.Backoff
-	// remembered are the revisions that the last plan requested to remember. It is nil after a restart of the controller.
+	// remembered are the revisions that the last plan told the controller to remember. It is nil after a restart of the controller.
 	remembered []*history.Revision
 	// updateHash is the hash of the new revision, as of the last sync.
 	updateHash string
@@ -56,12 +56,12 @@ type World struct {
 	paused pauseState
 	// lostBlames are the failures of pods that are gone and have no replacement.
 	lostBlames []blame
-	// baking records since when the new revision has been good.
+	// baking records since when the new revision has fulfilled the conditions for a good revision.
 	baking bakingWatch
 	// statusUnwritten is set if the last status could not be written.
 	statusUnwritten bool
 	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision,
-	// atStart those that there were at the start, and refusals the creates that were refused because there was no room.
+	// atStart the pods that existed at the start, and refusals the creates that were refused because there was no room.
 	course                     *Course
 	updated, atStart, refusals int
 	// disruption is what happens to nodes, and what the PodManager does about it. It is nil in a world whose nodes only lose their connection.
@@ -142,7 +142,7 @@ func (w *World) addRevisions() (revisions []*history.Revision) {
 	return revisions
 }
 
-// age lets a pod get as far as chance will have it.
+// age makes a random number of steps happen to a pod, and sometimes a mishap.
 func (w *World) age(p *corev1.Pod) {
 	for range w.dice.IntN(5) {
 		if step := w.nextStep(p); step != nil && p.DeletionTimestamp == nil {

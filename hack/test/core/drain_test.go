@@ -116,7 +116,7 @@ func TestNodeLoss(t *testing.T) {
 	s.Await("another pod to serve in its place", func() (any, bool) {
 		manager := s.Manager("web")
 		return harness.Brief(manager), len(s.Pods()) == 2 && manager.Status.LeavingReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
-			strings.Contains(s.Condition("web", v1.ConditionReady).Message, "web-0 is leaving: node "+node+" is lost since")
+			strings.Contains(s.Condition("web", v1.ConditionReady).Message, "web-0 is leaving: node "+node+" has been lost since")
 	})
 	s.Kubectl("delete", "pod", "web-0", "--wait=false")
 	s.Await("web-0 to be gone", func() (any, bool) {

@@ -56,7 +56,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 			s.Await("event and status to tell what the node did", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventDisrupted)
 				ready := s.Condition("web", v1.ConditionReady)
-				want := updated.Name + " was stopped by its node: " + test.told
+				want := updated.Name + " was disrupted: " + test.told
 				return ready.Message + notes, count == 1 && strings.Contains(notes, want) && strings.Contains(ready.Message, want)
 			})
 			harness.Steadily(s.T, 4*time.Second, "the rollout goes on", func() (any, bool) {

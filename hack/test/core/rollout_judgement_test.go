@@ -27,7 +27,7 @@ func TestBakeTime(t *testing.T) {
 				return status, status.CurrentRevision != "" && status.CurrentRevision == status.UpdateRevision
 			})
 			s.apply("web", fmt.Sprintf(baked, good))
-			s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonBaking, "; if they stay so until .*, web-.* is the revision to return to$")
+			s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonBaking, "; if they stay available until .*, web-.* becomes the revision that rollbacks return to$")
 			s.awaitCondition(v1.ConditionReady, metav1.ConditionTrue, v1.ReasonAllAvailable, "available$")
 			s.apply("web", fmt.Sprintf(baked, crashing))
 			s.awaitRolledBack(replicas, crashWords)

@@ -216,7 +216,7 @@ func (s *space) awaitDisruption(pod *corev1.Pod, why ...string) {
 		}
 		// If several pods were replaced at once, the event names all of them, with the reason of the first.
 		return notes, slices.ContainsFunc(notes, func(note string) bool {
-			isTold := func(why string) bool { return strings.Contains(note, "was stopped by its node: "+why) }
+			isTold := func(why string) bool { return strings.Contains(note, "was disrupted: "+why) }
 			return strings.Contains(note, pod.Name) && slices.ContainsFunc(why, isTold)
 		})
 	})

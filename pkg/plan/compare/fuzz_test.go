@@ -24,12 +24,12 @@ func FuzzTemplates(f *testing.F) {
 		diff, why := Templates(from, to)
 		if why != "" {
 			if diff.NeedsKubelet() || equality.Semantic.DeepEqual(from, to) {
-				t.Errorf("%+v although %s", diff, why)
+				t.Errorf("there is the diff %+v, although an update in place is impossible: %s", diff, why)
 			}
 			return
 		}
 		if _, back := Templates(to, from); back != "" {
-			t.Errorf("there is no way back: %s", back)
+			t.Errorf("an update in place is possible, but not back: %s", back)
 		}
 		changed := from.DeepCopy()
 		for i := range changed.Spec.Containers {

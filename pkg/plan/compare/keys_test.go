@@ -9,7 +9,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// A checksum asks for a restart when it appears, when it changes, and when it is gone.
+// A checksum annotation requires a restart when it is added, changed or removed.
 func TestChecksums(t *testing.T) {
 	noted := func(annotations map[string]string) *corev1.PodTemplateSpec {
 		return TemplateWith(func(t *corev1.PodTemplateSpec) { t.Annotations = annotations })

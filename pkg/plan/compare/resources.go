@@ -23,8 +23,8 @@ func isResizable(before, after corev1.ResourceRequirements) bool {
 		equality.Semantic.DeepEqual(before.Claims, after.Claims)
 }
 
-// isPodResizable is isResizable for the resources of the pod itself. A limit needs a request beside it: otherwise the API server derives the request
-// from the containers, and it is not known which one the pod has.
+// isPodResizable is isResizable for the resources of the pod itself. Each limit needs a request: otherwise the API server derives the request from
+// the containers, and the template does not show its value.
 func isPodResizable(before, after corev1.ResourceRequirements) bool {
 	for name := range after.Limits {
 		if _, found := after.Requests[name]; !found {
@@ -107,7 +107,7 @@ func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 // qosOf returns the QoS class of a pod. The API server refuses a resize that changes it.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	var all []corev1.ResourceRequirements
-	if spec.Resources != nil { // they alone decide
+	if spec.Resources != nil { // the resources of the pod itself alone decide
 		all = append(all, *spec.Resources)
 	} else {
 		for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {

@@ -99,7 +99,7 @@ func restartNeeded(from, to *corev1.PodTemplateSpec, diff Diff) string {
 				continue
 			}
 			if what, found := changed[env.ValueFrom.FieldRef.FieldPath]; found {
-				return fmt.Sprintf("container %s has %s in its environment, which only a restart changes", container.Name, what)
+				return fmt.Sprintf("container %s reads %s into its environment, which only a restart updates", container.Name, what)
 			}
 		}
 	}

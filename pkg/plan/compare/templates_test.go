@@ -14,7 +14,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// podNeeds sets a request and a limit of CPU of the pod itself. An empty text leaves it out.
+// podNeeds sets the CPU request and limit of the pod itself. An empty text leaves the amount out.
 func podNeeds(request, limit string) func(*corev1.PodTemplateSpec) {
 	return func(t *corev1.PodTemplateSpec) {
 		all := Amounts(corev1.ResourceCPU, request, limit)
@@ -22,7 +22,7 @@ func podNeeds(request, limit string) func(*corev1.PodTemplateSpec) {
 	}
 }
 
-// podNeedsAll is podNeeds with as much memory requested as the limit.
+// podNeedsAll is podNeeds with a memory request that equals the memory limit.
 func podNeedsAll(request, limit string) func(*corev1.PodTemplateSpec) {
 	return func(t *corev1.PodTemplateSpec) {
 		podNeeds(request, limit)(t)
@@ -67,7 +67,7 @@ func TestTemplates(t *testing.T) {
 		"two images":             {to: TemplateWith(images("app:2", "side:2")), images: []string{"app", "side"}},
 		"a label in the environment": {
 			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("tier", "back")),
-			why: "container app has the label tier in its environment, which only a restart changes",
+			why: "container app reads the label tier into its environment, which only a restart updates",
 		},
 		"another label than the one in the environment": {
 			from: TemplateWith(reads("metadata.labels['tier']")), to: TemplateWith(reads("metadata.labels['tier']"), labelled("team", "shop")),
@@ -80,7 +80,7 @@ func TestTemplates(t *testing.T) {
 		"an annotation in the environment": {
 			from: TemplateWith(reads("metadata.annotations['a']")),
 			to:   TemplateWith(reads("metadata.annotations['a']"), func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "b"} }),
-			why:  "container app has the annotation a in its environment, which only a restart changes",
+			why:  "container app reads the annotation a into its environment, which only a restart updates",
 		},
 		"a checksum": {
 			to:  TemplateWith(func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"checksum/config": "1"} }),
@@ -154,7 +154,7 @@ func TestTemplates(t *testing.T) {
 				t.Errorf("the resources of %v differ, want %v", got, test.resources)
 			}
 			if test.to.Spec.Containers[0].Image != before.Spec.Containers[0].Image {
-				t.Error("Compare modified the template")
+				t.Error("Templates modified the template")
 			}
 		})
 	}

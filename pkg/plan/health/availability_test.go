@@ -21,7 +21,7 @@ func TestIsUpdating(t *testing.T) {
 	tests := map[string]struct {
 		pod  *corev1.Pod
 		want bool
-		// available is whether the pod is available meanwhile.
+		// available is whether the pod is available during the update.
 		available bool
 	}{
 		"never updated":                      {pod: Pod(0, behind), available: true},

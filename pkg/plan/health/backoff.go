@@ -45,8 +45,8 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// A failed pod has been replaced if an active pod records the same number of failures and disruptions before it. If an active pod was updated
-	// in place since, what it records is about another revision.
+	// A replacement records how many failures and disruptions preceded it, including the pod that it replaces. So each active pod accounts for one
+	// failed pod with these counts. If the active pod was updated in place since, its record is about another revision.
 	replacements := map[[2]int]int{}
 	for _, pod := range active {
 		if inplace.CompletedRecord(pod).Revision == "" {
@@ -109,15 +109,15 @@ func failuresUpTo(pod *corev1.Pod, now time.Time) int {
 	return min(FailuresBefore(pod)+1, math.MaxInt32)
 }
 
-// disruptionsUpTo returns how many of these failures say nothing about the revision. They still count for the backoff: otherwise a node that
-// rejects every pod would get a new one at once, repeatedly.
+// disruptionsUpTo returns how many of the failures that failuresUpTo counts say nothing about the revision. They still count for the backoff:
+// otherwise each pod that a node rejects would be replaced at once, without end.
 func disruptionsUpTo(pod *corev1.Pod, now time.Time) int {
 	count := DisruptionsBefore(pod)
 	switch {
 	case hasLivedLong(pod, now):
 		count = 0
 	case inplace.CompletedRecord(pod).Revision != "":
-		count = FailuresBefore(pod) // these pods had another revision
+		count = FailuresBefore(pod) // the pods before this one had another revision
 	}
 	if !IsOwnFailure(pod) {
 		count++

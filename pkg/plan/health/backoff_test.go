@@ -24,6 +24,6 @@ func TestBackOffGrows(t *testing.T) {
 func TestRetryIsDescribed(t *testing.T) {
 	evicted := FailedPod(0, time.Second, 2, func(p *corev1.Pod) { p.Status.Reason, p.Status.Message = "Evicted", "low on memory" })
 	if got := (Retry{Pod: evicted, Failures: 3}).String(); !strings.Contains(got, "web-0 has failed: Evicted: low on memory (3 in a row)") {
-		t.Errorf("said %q", got)
+		t.Errorf("described as %q", got)
 	}
 }

@@ -72,7 +72,7 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 		}
 	}
 	if pod.Status.Phase == corev1.PodUnknown {
-		return symptom{unscheduled, fmt.Sprintf("node %s is lost: nothing is known of the pod", pod.Spec.NodeName)}
+		return symptom{unscheduled, fmt.Sprintf("node %s is lost: the state of the pod is unknown", pod.Spec.NodeName)}
 	}
 	if podstate.IsReady(pod) {
 		return symptom{starting, examineUpdate(pod, now)}
@@ -94,7 +94,7 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 		return symptom{starting, podstate.OneLine(ready.Reason, ready.Message)}
 	}
 	if isCutOff(pod) && now.Sub(pod.CreationTimestamp.Time) >= nodeDelay {
-		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are; look whether node %s is", pod.Spec.NodeName)}
+		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are ready; check whether node %s is ready", pod.Spec.NodeName)}
 	}
 	return symptom{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
 }
@@ -115,8 +115,8 @@ func examineProbes(statuses []corev1.ContainerStatus) string {
 // gatesNotReady is the reason with which a kubelet reports that only readiness gates keep a pod from being ready.
 const gatesNotReady = "ReadinessGatesNotReady"
 
-// examineGates describes what a pod waits for if its containers are ready, and its readiness gates are not. Our own gate is no trouble: the
-// controller opens it in a moment, or has done so, and the kubelet follows. It returns empty if gates are not the reason.
+// examineGates describes what a pod waits for if its containers are ready, and its readiness gates are not. Our own gate is not reported: the
+// controller is about to open it, or has opened it and the kubelet has yet to mark the pod as ready. It returns empty if gates are not the reason.
 func examineGates(pod *corev1.Pod) string {
 	if ready := podstate.Condition(pod, corev1.PodReady); ready == nil || ready.Reason != gatesNotReady {
 		return ""
@@ -135,8 +135,8 @@ func examineGates(pod *corev1.Pod) string {
 	return "its containers are ready, and it is about to join its Services"
 }
 
-// nodeDelay is how long after a pod was created, or scheduled, its node may be silent until a message asks about the node. It is longer than a busy
-// kubelet takes to accept a pod, so that an ordinary rollout raises no question about its nodes.
+// nodeDelay is how long a node may be silent after a pod was created or scheduled. After that, a message names the node. It is longer than a busy
+// kubelet takes to accept a pod, so that messages about an ordinary rollout name no nodes.
 const nodeDelay = 30 * time.Second
 
 // isUnaccepted reports whether a pod is bound to a node whose kubelet has not accepted it yet.
@@ -148,12 +148,12 @@ func isUnaccepted(pod *corev1.Pod) bool {
 func untilAccepted(pod *corev1.Pod, now time.Time) time.Duration {
 	since := pod.CreationTimestamp.Time
 	if scheduled := podstate.Condition(pod, corev1.PodScheduled); scheduled != nil && scheduled.LastTransitionTime.After(since) {
-		since = scheduled.LastTransitionTime.Time // it may have waited for a node
+		since = scheduled.LastTransitionTime.Time // the pod may have waited for a node
 	}
 	return max(0, since.Add(nodeDelay).Sub(now))
 }
 
-// UntilNodeIsNamed returns the time until Diagnose, without an event, asks about a node that has not accepted a pod or is cut off; zero means never.
+// UntilNodeIsNamed returns the time until Diagnose, without an event, names a node that has not accepted a pod or is cut off; zero means never.
 func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration) {
 	for _, pod := range active {
 		if isUnaccepted(pod) {
@@ -195,7 +195,7 @@ func examineUpdate(pod *corev1.Pod, now time.Time) string {
 	case podstate.HasOtherResources(pod):
 		return "being resized"
 	case inplace.StatusTrustDelay(pod, now) > 0:
-		return "updated in place, its startup probe is due"
+		return "updated in place, waiting for its startup probe"
 	}
 	return "being updated in place"
 }
@@ -221,7 +221,7 @@ func DescribeOverdue(terminating []*corev1.Pod, now time.Time) Finding {
 		case len(pod.Finalizers) > 0:
 			text += ": its finalizers keep it (" + strings.Join(pod.Finalizers, ", ") + ")"
 		case pod.Spec.NodeName != "":
-			text += ": look whether node " + pod.Spec.NodeName + " is ready"
+			text += ": check whether node " + pod.Spec.NodeName + " is ready"
 		}
 		return Finding{pod, text}
 	}

@@ -27,7 +27,7 @@ func TestDiagnose(t *testing.T) {
 		p.Status.ContainerStatuses[0].Ready = true
 	}
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	// gates gives a pod readiness gates with these conditions, of which the kubelet says that they keep it from being ready.
+	// gates gives a pod readiness gates with these conditions. According to the kubelet, only readiness gates keep the pod from being ready.
 	gates := func(conditions ...corev1.PodCondition) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "ReadinessGatesNotReady", Message: "the gate is not open"}}
@@ -62,16 +62,16 @@ func TestDiagnose(t *testing.T) {
 		"bound a moment ago, after a long wait": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), func(p *corev1.Pod) {
 			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(Now.Add(-time.Second))}}
 		})}, want: "web-0: pending"},
-		"a new pod without a word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"), CreatedAgo(time.Second))}, want: "web-0: running"},
-		"being created": {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
-		"probes fail":   {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
+		"a new pod whose kubelet is silent": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"), CreatedAgo(time.Second))}, want: "web-0: running"},
+		"being created":                     {pods: []*corev1.Pod{Pod(0, Container(Waiting("ContainerCreating", ""), corev1.ContainerState{}))}, want: "web-0: running"},
+		"probes fail":                       {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}))}, want: "web-0: container app: not ready"},
 		"the startup probe fails": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), func(p *corev1.Pod) {
 			p.Status.ContainerStatuses[0].Started = ptr.To(false)
 		})}, want: "web-0: container app: its startup probe has not succeeded yet"},
 		"image":                  {pods: []*corev1.Pod{Pod(0, Container(Waiting("ImagePullBackOff", "no such image"), corev1.ContainerState{}))}, want: "web-0: container app: ImagePullBackOff: no such image"},
 		"crash loop":             {pods: []*corev1.Pod{Pod(0, Container(Waiting("CrashLoopBackOff", "back-off 10s"), Terminated("OOMKilled", 137)))}, want: "web-0: container app: CrashLoopBackOff: OOMKilled, exit code 137"},
 		"just crashed":           {pods: []*corev1.Pod{Pod(0, Container(Terminated("Error", 2), corev1.ContainerState{}))}, want: "web-0: container app: Error, exit code 2"},
-		"no word of its kubelet": {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are; look whether node far is"},
+		"its kubelet is silent":  {pods: []*corev1.Pod{Pod(0, Container(running, corev1.ContainerState{}), cutOff, OnNode("far"))}, want: "web-0: not ready, although its containers are ready; check whether node far is ready"},
 		"unschedulable":          {pods: []*corev1.Pod{Pod(0, unscheduled)}, want: "web-0: Unschedulable: 0/5 nodes are available"},
 		"the worst one is named": {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending)), Pod(1, unscheduled), Pod(2, Container(Terminated("Error", 2), corev1.ContainerState{})), Pod(3, unscheduled)}, want: "web-2: container app: Error, exit code 2"},
 		"the first of equals":    {pods: []*corev1.Pod{Pod(10, unscheduled), Pod(9, unscheduled)}, want: "web-9: Unschedulable: 0/5 nodes are available"},
@@ -97,7 +97,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// In the first moments of a rollout no message asks about a node. If a node stays silent, the time of the question is known beforehand.
+// In the first moments of a rollout, no message names a node. UntilNodeIsNamed announces when a message will name a node that stays silent.
 func TestUntilNodeIsNamed(t *testing.T) {
 	accepted := func(p *corev1.Pod) { p.Status.StartTime = &metav1.Time{Time: Now} }
 	pending := Phase(corev1.PodPending)
@@ -139,7 +139,7 @@ func TestDescribeOverdue(t *testing.T) {
 	}{
 		"none":                  {nil, ""},
 		"within its time":       {[]*corev1.Pod{Pod(0, ending(29*time.Second))}, ""},
-		"its node":              {[]*corev1.Pod{Pod(0, ending(30*time.Second))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:35Z: look whether node node-0 is ready"},
+		"its node":              {[]*corev1.Pod{Pod(0, ending(30*time.Second))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:35Z: check whether node node-0 is ready"},
 		"its finalizers":        {[]*corev1.Pod{Pod(0, ending(time.Minute, "a/b", "c/d"))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z: its finalizers keep it (a/b, c/d)"},
 		"it was on no node":     {[]*corev1.Pod{Pod(0, ending(time.Minute), OnNode(""))}, "web-0: terminating, and should have been gone by 2026-01-02T03:03:05Z"},
 		"the first that is due": {[]*corev1.Pod{Pod(10, ending(time.Hour)), Pod(9, ending(time.Minute), OnNode("")), Pod(8, ending(0))}, "web-9: terminating, and should have been gone by 2026-01-02T03:03:05Z"},
@@ -156,7 +156,7 @@ func TestDescribeOverdue(t *testing.T) {
 func TestDiagnosisIsShort(t *testing.T) {
 	long := Pod(0, Container(Waiting("ErrImagePull", strings.Repeat("é ", 5000)), corev1.ContainerState{}))
 	if got := Diagnose([]*corev1.Pod{long}, Now).String(); len([]rune(got)) > 300 {
-		t.Errorf("%d characters", len([]rune(got)))
+		t.Errorf("the description has %d characters", len([]rune(got)))
 	}
 }
 
@@ -187,6 +187,6 @@ func TestFailureOf(t *testing.T) {
 func TestFailureOfDoesNotDependOnTheOrderGiven(t *testing.T) {
 	a, b := Pod(0, After(1)), Pod(1, After(1))
 	if one, other := DescribeFailure([]*corev1.Pod{a, b}), DescribeFailure([]*corev1.Pod{b, a}); one != other {
-		t.Errorf("%q, or %q", one, other)
+		t.Errorf("described as %q, and in another order as %q", one, other)
 	}
 }

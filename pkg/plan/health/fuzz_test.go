@@ -39,7 +39,7 @@ func FuzzRetries(f *testing.F) {
 			next := Pod(1, After(retry.Failures))
 			next.Annotations[v1.AnnotationDisruptionsBefore] = strconv.Itoa(retry.Disruptions)
 			if again := FindRetries(revision, []*corev1.Pod{next}, []*corev1.Pod{failed}, Now); len(again.Waiting)+len(again.Due) > 0 {
-				t.Errorf("replaced, and still to be replaced: %d failures", retry.Failures)
+				t.Errorf("a pod that was replaced after %d failures does not count as replaced", retry.Failures)
 			}
 		}
 	})

@@ -57,10 +57,10 @@ func checkFound(t *testing.T, found history.Revisions, template *corev1.PodTempl
 		t.Fatalf("the present template is %v", found.Update)
 	}
 	if found.Current != nil && found.Current.Template() == nil {
-		t.Error("there is nothing to return to in the current revision")
+		t.Error("the current revision has no template to return to")
 	}
 	if problems := validation.IsValidLabelValue(found.Update.Hash); !found.Update.IsStored() && len(problems) > 0 {
-		t.Errorf("the hash %q is no label: %v", found.Update.Hash, problems)
+		t.Errorf("the hash %q is not a valid label value: %v", found.Update.Hash, problems)
 	}
 }
 
@@ -73,7 +73,7 @@ func checkStores(t *testing.T, found history.Revisions, foreign *appsv1.Controll
 			t.Errorf("stored as number %d beside %d: %s", store.Revision.Revision, foreign.Revision, store.Revision.Data.Raw)
 		}
 		if !store.Exists && store.Revision.Name == foreign.Name && store.Revision.Labels[v1.LabelRevision] == foreign.Labels[v1.LabelRevision] {
-			t.Errorf("%s is created, which exists", foreign.Name)
+			t.Errorf("%s is to be created, although it exists", foreign.Name)
 		}
 	}
 	if !found.Update.IsStored() && len(stores) == 0 {
@@ -103,7 +103,7 @@ func FuzzEncode(f *testing.F) {
 		m := Manager(1, func(m *v1.PodManager) { m.Spec.Template = template })
 		stored := Stored(m, 1)
 		if found := history.Find(history.Sources{Manager: m, Stored: []*appsv1.ControllerRevision{stored}}); !found.Update.IsStored() {
-			t.Errorf("not found again: %s", encoded)
+			t.Errorf("the stored template is not found again: %s", encoded)
 		}
 	})
 }

@@ -18,12 +18,12 @@ func TestLastGood(t *testing.T) {
 		since []string
 		want  int
 	}{
-		"none":                            {since: []string{"", ""}, want: -1},
-		"the later one":                   {since: []string{late, early}, want: 0},
-		"the later one, which is newer":   {since: []string{early, late}, want: 1},
-		"both in the same second":         {since: []string{early, early, early}, want: 2},
-		"not one that was never good":     {since: []string{early, ""}, want: 0},
-		"nor one whose mark is nonsense ": {since: []string{early, "yesterday"}, want: 0},
+		"none":                             {since: []string{"", ""}, want: -1},
+		"the later one":                    {since: []string{late, early}, want: 0},
+		"the later one, which is newer":    {since: []string{early, late}, want: 1},
+		"both in the same second":          {since: []string{early, early, early}, want: 2},
+		"not one that was never good":      {since: []string{early, ""}, want: 0},
+		"nor one whose mark is not a time": {since: []string{early, "yesterday"}, want: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 20 { // maps have no order

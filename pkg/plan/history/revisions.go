@@ -47,7 +47,8 @@ func (r Revisions) HashOf(pod *corev1.Pod) string {
 	return cmp.Or(r.Current, r.Update).Hash
 }
 
-// IsMarkedFailed reports whether the present template is marked as failed. A template that is in use again loses the mark.
+// IsMarkedFailed reports whether the present template is marked as failed. The mark does not count if there is a newer revision: then the user has
+// returned to the template, which is about to lose the mark.
 func (r Revisions) IsMarkedFailed() bool {
 	isNewer := func(other *appsv1.ControllerRevision) bool { return other.Revision > r.Update.Number() }
 	return r.Update.HasFailed() && !slices.ContainsFunc(r.sources.all(), isNewer)

@@ -53,18 +53,18 @@ func TestCurrentRevision(t *testing.T) {
 		status string
 		want   string // an image
 	}{
-		"there was none":                           {stored: Versions("a", "b", "c")},
-		"named in the status":                      {stored: Versions("a", "b", "c"), status: "a", want: "a"},
-		"named, whatever the marks":                {stored: marked(nil, goodFor(time.Minute)), status: "a", want: "a"},
-		"the present template":                     {stored: Versions("a", "b", "c"), status: "c", want: "c"},
-		"the present template, deleted":            {stored: Versions("a", "b"), status: "c", want: "c"},
-		"deleted":                                  {stored: Versions("a", "b", "c")[1:], status: "a"},
-		"deleted, and remembered":                  {stored: Versions("a", "b", "c")[1:], remembered: true, status: "a", want: "a"},
-		"it cannot be read":                        {stored: broken, status: "a"},
-		"the status is lost":                       {stored: marked(goodFor(time.Hour), nil, nil), want: "a"},
-		"the status is lost: the last good one":    {stored: marked(goodFor(time.Hour), goodFor(time.Minute)), want: "b"},
-		"the status is lost: of two, the newest":   {stored: marked(goodFor(time.Minute), goodFor(time.Minute)), want: "b"},
-		"the status is lost: a mark without sense": {stored: marked(map[string]string{v1.AnnotationGood: "yes"})},
+		"there was none":                             {stored: Versions("a", "b", "c")},
+		"named in the status":                        {stored: Versions("a", "b", "c"), status: "a", want: "a"},
+		"named, whatever the marks":                  {stored: marked(nil, goodFor(time.Minute)), status: "a", want: "a"},
+		"the present template":                       {stored: Versions("a", "b", "c"), status: "c", want: "c"},
+		"the present template, deleted":              {stored: Versions("a", "b"), status: "c", want: "c"},
+		"deleted":                                    {stored: Versions("a", "b", "c")[1:], status: "a"},
+		"deleted, and remembered":                    {stored: Versions("a", "b", "c")[1:], remembered: true, status: "a", want: "a"},
+		"it cannot be read":                          {stored: broken, status: "a"},
+		"the status is lost":                         {stored: marked(goodFor(time.Hour), nil, nil), want: "a"},
+		"the status is lost: the last good one":      {stored: marked(goodFor(time.Hour), goodFor(time.Minute)), want: "b"},
+		"the status is lost: of two, the newest":     {stored: marked(goodFor(time.Minute), goodFor(time.Minute)), want: "b"},
+		"the status is lost: a mark that is no time": {stored: marked(map[string]string{v1.AnnotationGood: "yes"})},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestCurrentRevision(t *testing.T) {
 func TestOrphanedRevisionIsFound(t *testing.T) {
 	found := history.Find(history.Sources{Manager: Manager(1, Image("b")), Orphans: Versions("a", "b")})
 	if !found.Update.IsStored() || found.WithHash(Versions("a")[0].Labels[v1.LabelRevision]) == nil {
-		t.Errorf("the present one is %+v", found.Update)
+		t.Errorf("the revision of the present template is %+v", found.Update)
 	}
 }
 

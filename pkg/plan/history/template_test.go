@@ -42,14 +42,14 @@ func TestRestartAt(t *testing.T) {
 				t.Errorf("annotations %v, want %v", template.Annotations, test.want)
 			}
 			if !equality.Semantic.DeepEqual(test.manager, before) {
-				t.Error("the spec, which is the cache's, was changed")
+				t.Error("Template changed the spec, which belongs to the cache")
 			}
 			if template != test.manager.Spec.Template && test.manager.Spec.RestartAt == nil && test.manager.Spec.Template != nil {
-				t.Error("the template was copied for nothing")
+				t.Error("Template copied a template that it does not change")
 			}
 			pod := plan.NewPod(test.manager, plan.Creation{Revision: RevisionFor(test.manager)})
 			if got := pod.Annotations[v1.AnnotationRestartedAt]; got != test.want[v1.AnnotationRestartedAt] {
-				t.Errorf("the pod has %q", got)
+				t.Errorf("the pod has the annotation %q", got)
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func TestRestartAt(t *testing.T) {
 	again := Manager(1, RestartAt(at))
 	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = RevisionFor(again).Template(), "", nil
 	if RevisionFor(again).Name != RevisionFor(Manager(1, RestartAt(at))).Name {
-		t.Error("the template of the revision is not the revision")
+		t.Error("applying the template of a revision leads to another revision")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestRevisionNames(t *testing.T) {
 	name := func(change ...func(*v1.PodManager)) string { return RevisionFor(Manager(3, change...)).Name }
 	collided := func(m *v1.PodManager) { m.Status.CollisionCount = 1 }
 	if name(Image("a")) == name(Image("b")) {
-		t.Error("the name does not follow the template")
+		t.Error("two templates have revisions of the same name")
 	}
 	if name(Image("a")) != name(Image("a"), Whole) {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
@@ -88,6 +88,6 @@ func TestRevisionNames(t *testing.T) {
 		t.Error("a collision does not lead to another name")
 	}
 	if label := RevisionFor(Manager(3)).Hash; strings.ToLower(label) != label || len(label) > 10 {
-		t.Errorf("hash %q", label)
+		t.Errorf("the hash %q is long or has upper-case letters", label)
 	}
 }

@@ -55,11 +55,11 @@ func (m Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.
 }
 
 const (
-	// maxReadinessLag limits how long after the gate was closed the controller waits for the kubelet's response, Ready=False, and how late it
-	// trusts the response's time. The node may have no kubelet that respects gates, and the API server's clock may differ from ours. A busy kubelet
-	// may take many seconds. If the kubelet is gone, the node controller responds in its place after less than a minute.
+	// maxReadinessLag is the longest time after the gate was closed that the controller waits for the kubelet to respond with Ready=False. After
+	// that, the pod counts as out of service. The node may have no kubelet that respects gates, and the API server's clock may differ from ours. A
+	// busy kubelet may take many seconds. If the kubelet is gone, the node controller responds in its place after less than a minute.
 	maxReadinessLag = time.Minute
-	// unknownReadinessLag is the delay that is assumed for the response if the time of the write is not known.
+	// unknownReadinessLag is how long the response is assumed to take if the time when the API server received it is not known.
 	unknownReadinessLag = 10 * time.Second
 )
 
@@ -77,9 +77,9 @@ func (m Capabilities) drainStep(manager *v1.PodManager, pod *corev1.Pod, now tim
 	return "", max(0, since.Add(grace).Sub(now))
 }
 
-// outOfServiceSince returns when the closed gate took the pod out of its Services, or false if the gate is open. The gate itself does not do that:
-// the endpoint is removed when the API server learns that the kubelet has set Ready to False. That may be seconds later if the kubelet is busy, and
-// does not depend on the kubelet's clock. A pod that was not ready before has been out of service at least since the gate was closed.
+// outOfServiceSince returns when the closed gate took the pod out of its Services, or false if the gate is open. Closing the gate is not enough: the
+// endpoint is removed when the API server learns that the kubelet has set Ready to False. That may be seconds later if the kubelet is busy. The
+// kubelet's clock does not matter. A pod that was not ready before has been out of service at least since the gate was closed.
 func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	gate, closed := podstate.GateClosedSince(pod)
 	if !closed {

@@ -65,7 +65,8 @@ func (u Update) containerBefore(own, wanted *corev1.Container) (before Container
 	return before, !before.Optional || isOutstanding || before.Had != nil
 }
 
-// outstanding returns the state from which the kubelet has yet to restart a container for an earlier update, or false if there is none.
+// outstanding returns the state of a container before an earlier update for which the kubelet has yet to restart it, or false if there is no such
+// update.
 func outstanding(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 	for _, record := range []Record{begunRecord(pod), CompletedRecord(pod)} {
 		if before, found := record.Containers[container]; found && !before.Optional && !IsRestarted(pod, container, before) {
@@ -103,7 +104,7 @@ func (u Update) snapshot(wanted *corev1.Container) ContainerBefore {
 		}
 		trouble := podstate.TroubleKind(u.Pod, status)
 		if trouble == podstate.TroubleImage && u.Pod.Status.ObservedGeneration == 0 && podstate.Mentions(status.State.Waiting.Message, wanted.Image) {
-			trouble += " " + wanted.Image // the update returns to that image, and the status does not show whether the kubelet ever left it
+			trouble += " " + wanted.Image // the update returns to that image, and the status does not show whether the kubelet has tried another one since
 		}
 		return ContainerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: trouble}
 	}

@@ -51,10 +51,10 @@ func checkRecord(t *testing.T, pod *corev1.Pod) {
 		t.Errorf("retry in %v", wait)
 	}
 	if wait := StatusTrustDelay(pod, Now); wait < 0 {
-		t.Errorf("believed in %v", wait)
+		t.Errorf("the status is trusted in %v", wait)
 	}
 	if IsUpdating(pod) && pod.Annotations[v1.AnnotationInPlace] == "" {
-		t.Error("updating without a record")
+		t.Error("a pod without a record counts as being updated")
 	}
 	HasOwnTrouble(pod, status)
 	IsResizeStuck(pod)

@@ -211,7 +211,8 @@ func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	ApplyPatch(p, patch)
 }
 
-// The same with a kubelet that reports that it has seen each request, but reports no resize: its container keeps the memory of the first.
+// Like TestWantedAgainAfterRestore, but the kubelet reports only that it has seen each request, and no resize. The container keeps the memory of the
+// first request.
 func TestWantedAgainAfterSilentRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)

@@ -177,7 +177,7 @@ func TestRetryOfForbidden(t *testing.T) {
 	}
 	ApplyPatch(refused, patch)
 	if wait, known := UntilRetry(refused, Now); known {
-		t.Errorf("what is invalid is retried in %v", wait)
+		t.Errorf("an invalid update is to be retried in %v", wait)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestNewPodHasAGate(t *testing.T) {
 				t.Errorf("%d gates, want %d", got, test.want)
 			}
 			if !metav1.IsControlledBy(made, test.manager) {
-				t.Error("not ours")
+				t.Error("the gate is not ours")
 			}
 		})
 	}

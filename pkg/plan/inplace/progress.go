@@ -43,8 +43,8 @@ func awaitsRestart(pod *corev1.Pod, record Record) bool {
 // may report later than the resize, and for another pod to become available. Both usually take seconds.
 const maxResizeTime = 30 * time.Second
 
-// isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and the resize is not stuck. The duration is when to
-// check again without an event; zero means never.
+// isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and the resize is not stuck. The duration is the time
+// until this may change without an event; zero means never.
 func isBeingResized(pod *corev1.Pod, now time.Time) (bool, time.Duration) {
 	if podstate.ResizeTrouble(pod) != "" {
 		return false, 0
@@ -116,7 +116,7 @@ func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 		_, found := beforeUpdate(pod, status.Name) // a resize may restart a container before the update is complete
 		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
 		if !found || running == nil || status.RestartCount == 0 || container == nil || container.StartupProbe == nil {
-			continue // a container that starts for the first time had none before it that was started
+			continue // only a restarted container can be reported as started because the old one was
 		}
 		period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
 		started := podstate.ServerTime(pod, running.StartedAt.Time)

@@ -69,8 +69,8 @@ type ContainerBefore struct {
 	// Optional is set if the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may never
 	// carry out.
 	Optional bool `json:"optional,omitempty"`
-	// Seen is only read. If several updates were recorded together, earlier versions wrote the restart count at the last one here if it differed
-	// from Restarts.
+	// Seen is never written any more. Earlier versions, which recorded several updates together, wrote the restart count at the last update here if
+	// it differed from Restarts.
 	Seen int32 `json:"seen,omitempty"`
 }
 

@@ -152,8 +152,8 @@ func TestReturnToMissingImage(t *testing.T) {
 		observed int64
 		want     bool
 	}{
-		"an old kubelet": {observed: 0},
-		"one that tells": {observed: 3, want: true},
+		"a kubelet that reports no observed generation": {observed: 0},
+		"a kubelet that reports it":                     {observed: 3, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Pod(0, Container(Waiting("ErrImagePull", `Back-off pulling image "missing:1"`), corev1.ContainerState{}))

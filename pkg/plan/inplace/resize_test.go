@@ -74,7 +74,7 @@ func TestImageWaitsForResize(t *testing.T) {
 			DropCondition(p, corev1.PodResizePending)
 			observedWith("1")(p)
 		}, from: both, to: next, wait: 29 * time.Second},
-		"a kubelet that does not tell": {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
+		"a kubelet that reports no observed generation": {pod: fresh(), then: old, from: one, to: both, want: StepUpdate},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestResizeIsDone(t *testing.T) {
 			observedWith("1")(p)
 		}, want: 30 * time.Second},
 		"the new amount":                            {status: observedWith("2")},
-		"the same amount in other words":            {status: observedWith("2000m")},
+		"the same amount in other units":            {status: observedWith("2000m")},
 		"a kubelet that does not report any amount": {status: func(p *corev1.Pod) { p.Status.ObservedGeneration = p.Generation }},
 		"deferred: a condition says it": {status: func(p *corev1.Pod) {
 			observedWith("1")(p)
@@ -145,7 +145,7 @@ func TestResizeIsDone(t *testing.T) {
 			podstate.Trim(trimmed)
 			for what, pod := range map[string]*corev1.Pod{"complete": p, "trimmed": trimmed} {
 				if got := StatusTrustDelay(pod, Now.Add(test.later)); got != test.want {
-					t.Errorf("%s: believed after %v, want %v", what, got, test.want)
+					t.Errorf("%s: the resize counts as done after %v, want %v", what, got, test.want)
 				}
 			}
 		})

@@ -59,7 +59,7 @@ func DiffFor(pod *corev1.Pod, diff compare.Diff) compare.Diff {
 	return diff
 }
 
-// NeedsKubelet reports whether the kubelet has work to do for the update, which it will report.
+// NeedsKubelet reports whether the kubelet has work to do for the update. If so, the pod's status will show when the work is done.
 func (u Update) NeedsKubelet() bool {
 	return u.Diff().NeedsKubelet()
 }

@@ -11,8 +11,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// The kubelet has to see an update before the next one is sent. It soon does, even if the update is broken. So a fix waits neither for a crash loop
-// to end nor for an image that cannot be pulled.
+// The kubelet has to see an update before the next one is sent. The kubelet soon sees an update, even a broken one. So a fix waits neither for a
+// crash loop to end nor for an image that cannot be pulled.
 func TestNextUpdateWaitsForTheKubelet(t *testing.T) {
 	observed := func(state corev1.ContainerState) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

@@ -13,8 +13,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Renew decides about the pods that are too old. It replaces one at a time, and begins only while all other pods are available. With a surge, the oldest
-// pod leaves, and is deleted once its replacement is available. Otherwise Renew deletes it first. It returns the pod to delete, or nil.
+// Renew decides which of the pods that are too old is replaced: one at a time, and only if all other pods are available. With a surge, the oldest pod
+// leaves, and is deleted once its replacement is available. Without a surge, it is deleted before its replacement is created. Renew returns the pod
+// to delete, or nil.
 //
 // Renew applies while no rollout is under way. It moves the pod that leaves from Stay to Leave.
 func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (tooOld *Pod) {
@@ -24,7 +25,7 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (t
 	if oldest == nil || desired == 0 || slices.ContainsFunc(f.Stay, podstate.IsMarked) { // pods that are marked for deletion go first
 		return nil
 	}
-	// More pods than desired are the replacement of a pod that leaves already, or surplus, which goes first.
+	// If there are more pods than desired, they are either the replacement of a pod that already leaves, or surplus, which is deleted first.
 	isLeaving := wasLeaving(manager, oldest.Pod, v1.LeavingForAge)
 	if len(f.Stay) > desired && !isLeaving {
 		return nil
@@ -48,13 +49,13 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (t
 	return nil
 }
 
-// surgesFirst reports whether the replacement of a pod that is too old is created before the pod is deleted. If two pods must never run at the same time, it
-// is not, unless a rollout does the same because no pod may be unavailable.
+// surgesFirst reports whether the replacement of a pod that is too old is created before the pod is deleted. With TerminationComplete, it is not,
+// unless no pod may be unavailable: then a rollout creates replacements first, too.
 func surgesFirst(manager *v1.PodManager) bool {
 	return manager.MaxSurge() > 0 && (manager.Spec.PodReplacementPolicy != v1.TerminationComplete || manager.MaxUnavailable() == 0)
 }
 
-// jitter is by how much of its maximum age a pod may be replaced earlier.
+// jitter is the part of its maximum age by which a pod may be replaced early.
 const jitter = 10 // percent
 
 // oldest returns the oldest pod that has reached its maximum age, or nil if there is none. wait is the time until the next pod reaches it.

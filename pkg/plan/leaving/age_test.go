@@ -13,7 +13,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// ages makes an hour the maximum age.
+// ages sets a maximum age of an hour.
 var ages = agesOf(3600)
 
 func TestRenew(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// bound lets no more pods leave than are desired: the oldest. Otherwise pods that tolerate the taint of a drained or lost node, or name the node, would get
-// replacements without end, because the replacements run there, too.
+// bound lets at most as many pods leave as are desired: the oldest ones. Otherwise pods that tolerate the taint of a drained or lost node, or name
+// the node, would get replacements without end, because the replacements run there, too.
 func (f *Found) bound(manager *v1.PodManager) {
 	desired := manager.DesiredReplicas()
 	if len(f.Leave) <= desired {

@@ -9,8 +9,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// ToForce returns the terminating pods that are to be deleted without waiting for their kubelet, and the time until there are more. A pod without a grace
-// period does not wait for its kubelet, but for another client to remove a finalizer.
+// ToForce returns the terminating pods that are to be deleted without waiting for their kubelet, and the time until there are more. A pod whose grace
+// period is zero does not wait for its kubelet, but for another client to remove a finalizer.
 func ToForce(manager *v1.PodManager, nodeOf func(name string) Node, terminating []*corev1.Pod, now time.Time) (pods []*corev1.Pod, wait time.Duration) {
 	rules := manager.Spec.Disruption
 	if rules == nil || rules.NodeLoss == nil || rules.NodeLoss.ForceDeleteAfterSeconds == nil || nodeOf == nil {

@@ -27,15 +27,15 @@ func TestToForce(t *testing.T) {
 		force   bool
 		wait    time.Duration
 	}{
-		"long enough":                  {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(10*time.Minute, 30), force: true},
-		"not long enough":              {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(9*time.Minute, 30), wait: time.Minute},
-		"lost for less":                {manager: Manager(1, forces), nodes: lost(9*time.Minute, "node-0"), pod: deleted(time.Hour, 30), wait: time.Minute},
-		"the node is there":            {manager: Manager(1, forces), nodes: lost(time.Hour, "node-9"), pod: deleted(time.Hour, 30)},
-		"the node is drained":          {manager: Manager(1, forces), nodes: drained("node-0"), pod: deleted(time.Hour, 30)},
-		"never":                        {manager: Manager(1, losses), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 30)},
-		"only a finalizer is left":     {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 0)},
-		"without a watch on nodes":     {manager: Manager(1, forces), pod: deleted(time.Hour, 30)},
-		"Recreate, so that it goes on": {manager: Manager(1, Strategy(v1.RecreateStrategy), forces), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 30), force: true},
+		"long enough":                {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(10*time.Minute, 30), force: true},
+		"not long enough":            {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(9*time.Minute, 30), wait: time.Minute},
+		"lost for less":              {manager: Manager(1, forces), nodes: lost(9*time.Minute, "node-0"), pod: deleted(time.Hour, 30), wait: time.Minute},
+		"the node is there":          {manager: Manager(1, forces), nodes: lost(time.Hour, "node-9"), pod: deleted(time.Hour, 30)},
+		"the node is drained":        {manager: Manager(1, forces), nodes: drained("node-0"), pod: deleted(time.Hour, 30)},
+		"never":                      {manager: Manager(1, losses), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 30)},
+		"only a finalizer is left":   {manager: Manager(1, forces), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 0)},
+		"without a watch on nodes":   {manager: Manager(1, forces), pod: deleted(time.Hour, 30)},
+		"Recreate waits for the pod": {manager: Manager(1, Strategy(v1.RecreateStrategy), forces), nodes: lost(time.Hour, "node-0"), pod: deleted(time.Hour, 30), force: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,8 +19,8 @@ type Node struct {
 	// LostSince is since when the node is known to be lost. It is zero if the node is not lost, or if so many nodes are not ready that the control
 	// plane is more likely to blame.
 	LostSince time.Time
-	// IsUnknown is set if the node may have to be left for another reason than Draining: the nodes have not been listed yet, or the control plane is more
-	// likely to blame. Pods that are leaving go on leaving then, and no others begin to.
+	// IsUnknown is set if the state of the node, apart from Draining, is not known: the nodes have not been listed yet, or so many are not ready that
+	// the control plane is more likely to blame. Then pods that already leave the node continue to do so, and only Draining makes other pods leave.
 	IsUnknown bool
 }
 
@@ -56,16 +56,17 @@ type Found struct {
 	// Stay are the active pods that count, Leave the active pods that do not count any more.
 	Stay  []*corev1.Pod
 	Leave []Pod
-	// Waiting are pods that will leave, but count until another replacement is available.
+	// Waiting are pods that will leave, but still count until the replacement of another pod is available.
 	Waiting []Pod
 	// Again is the time until more pods leave without an event; zero means never.
 	Again time.Duration
-	// Alone is why pods on drained or lost nodes are not replaced: two must never run at the same time.
+	// Alone is set if pods on drained or lost nodes are not replaced before they are gone, because a pod and its replacement must never run at the
+	// same time.
 	Alone bool
 }
 
-// Find divides the active pods of a PodManager into those that stay and those that leave. If no pods are desired, none leaves: all have to go, wherever
-// they run. A pod that a user has marked for deletion stays, because the mark decides when it is deleted.
+// Find divides the active pods of a PodManager into those that stay and those that leave. If no pods are desired, none leaves, because all are
+// deleted wherever they run. A pod that a user has marked for deletion stays, because the mark decides when it is deleted.
 func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev1.Pod, now time.Time) Found {
 	found := Found{Stay: active}
 	rules := manager.Spec.Disruption
@@ -95,13 +96,13 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 	return found
 }
 
-// causeOf returns the cause for which a pod leaves its node, and what the node does. The cause is empty if the pod stays.
+// causeOf returns the cause for which a pod leaves its node, and describes the state of the node. The cause is empty if the pod stays.
 func causeOf(manager *v1.PodManager, pod *corev1.Pod, node Node, isLost bool) (cause Cause, why string) {
 	switch rules := manager.Spec.Disruption; {
 	case podstate.IsMarked(pod):
 		return "", ""
 	case isLost:
-		return Lost, "is lost since " + node.LostSince.UTC().Format(time.RFC3339)
+		return Lost, "has been lost since " + node.LostSince.UTC().Format(time.RFC3339)
 	case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
 		return Drained, node.Draining
 	case (node.IsUnknown || !node.LostSince.IsZero()) && rules.NodeLoss != nil && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
@@ -130,7 +131,7 @@ func untilLost(rules *v1.NodeLoss, node Node, now time.Time) (time.Duration, boo
 // lowest indices leave first.
 func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
 	unavailable := len(f.Stay) - f.available(manager, now)
-	// Other pods than replacements may be unavailable for long. There are no more replacements than pods above the desired number.
+	// Pods that are not replacements may be unavailable for long, so no more unavailable pods count than there are pods above the desired number.
 	extra := max(0, len(f.Stay)+len(drained)-manager.DesiredReplicas())
 	mayCreate := max(0, max(1, manager.MaxSurge())-min(unavailable, extra))
 	missing := manager.DesiredReplicas() - len(f.Stay)

@@ -99,7 +99,7 @@ func Annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
 }
 
-// Unannotated is for a pod that the controller created before it annotated pods for Cluster Autoscaler.
+// Unannotated makes a pod look as if a controller had created it that does not annotate pods for Cluster Autoscaler yet.
 func Unannotated(p *corev1.Pod) { delete(p.Annotations, podstate.AnnotationSafeToEvict) }
 
 func Restarted(times int32) func(*corev1.Pod) {
@@ -142,7 +142,7 @@ func RevisionFor(m *v1.PodManager) *history.Revision {
 	return revision
 }
 
-// Held puts creates of the spec's template into backoff until this time.
+// Held puts the creation of pods from the spec's template into backoff until this time.
 func Held(until time.Time) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		o.Holds = map[requeue.BackoffKey]requeue.Backoff{plan.CreateBackoff(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
@@ -278,7 +278,7 @@ func Because(cause string) func(*v1.PodManager) {
 // TerminationComplete delays the replacement of a pod until the pod is gone.
 func TerminationComplete(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }
 
-// Whole replaces spec.image by the equivalent full template.
+// Whole replaces spec.image with the equivalent full template.
 func Whole(m *v1.PodManager) {
 	m.Spec.Template = history.Template(&m.Spec).DeepCopy()
 	m.Spec.Image = ""

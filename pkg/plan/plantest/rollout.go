@@ -88,7 +88,7 @@ func Reported(m *v1.PodManager, pods ...*corev1.Pod) status.Report {
 	return ReportOf(Observe(m, pods...))
 }
 
-// Planned returns a report about a plan that nothing was carried out of.
+// Planned returns a report about a plan of which nothing was carried out.
 func Planned(o plan.Observed) status.Report {
 	return plan.Make(o).Report(o.Manager, o.Pods, false, o.Now)
 }

@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// ServerTime converts a time that the pod's kubelet has reported to the API server's clock, so that a node whose clock is minutes off neither
-// delays nor hastens the controller's decisions. If the node's clock is ahead, it returns when the API server last heard from the kubelet, because
-// the event cannot have been later. If the clock is known to be behind, it adds the known lag.
+// ServerTime converts a reported time from the clock of the pod's kubelet to the API server's clock, so that a node whose clock is minutes off
+// neither delays nor hastens the controller's decisions. If the node's clock is ahead, it returns when the API server last heard from the kubelet,
+// because the event cannot have been later. If the clock is known to be behind, it adds the known lag.
 func ServerTime(pod *corev1.Pod, reported time.Time) time.Time {
 	reported = reported.Add(clockLag(pod))
 	if written, known := ReadyWritten(pod); known && reported.After(written) {
@@ -31,7 +31,7 @@ func clockLag(pod *corev1.Pod) time.Duration {
 	return 0
 }
 
-// isClockAhead reports whether ServerTime differs from a time that the pod's kubelet has reported because of when the API server heard of it.
+// isClockAhead reports whether the pod's kubelet has reported a time later than the API server received it, so that ServerTime corrects the time.
 func isClockAhead(pod *corev1.Pod) bool {
 	written, known := ReadyWritten(pod)
 	if !known {

@@ -11,8 +11,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// startedBy returns a change to a pod that the scheduler bound an hour ago. Its kubelet reports that it started the pod then, by a clock that is
-// ahead.
+// startedBy returns a change to a pod that the scheduler bound an hour ago. The kubelet reports that it started the pod at that moment, by a clock
+// that is ahead by this much.
 func startedBy(ahead time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		bound := Now.Add(-time.Hour)

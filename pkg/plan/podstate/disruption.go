@@ -35,8 +35,8 @@ func Disruption(pod *corev1.Pod) string {
 		return OneLine(target.Reason, target.Message)
 	}
 	if pod.Status.Phase == corev1.PodSucceeded {
-		// Containers are always restarted, so only the kubelet ends a pod. If all containers obey and exit with 0, the kubelet loses track of the
-		// eviction and reports this phase without a reason (kubernetes/kubernetes#120182).
+		// Containers are always restarted, so only the kubelet ends a pod. If all containers exit with 0 when they are told to stop, the kubelet
+		// loses track of the eviction and reports this phase without a reason (kubernetes/kubernetes#120182).
 		return OneLine(string(pod.Status.Phase), "see the events of the pod")
 	}
 	return ""
@@ -47,5 +47,5 @@ func DescribeDisruption(pod *corev1.Pod) string {
 	if pod == nil || Disruption(pod) == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s was stopped by its node: %s", pod.Name, Disruption(pod))
+	return fmt.Sprintf("%s was disrupted: %s", pod.Name, Disruption(pod))
 }

@@ -43,7 +43,7 @@ func TestDisruption(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 			if test.want != "" && HasFailed(test.pod) {
-				t.Error("it counts as a failure")
+				t.Error("the disrupted pod counts as failing")
 			}
 		})
 	}

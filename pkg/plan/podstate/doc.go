@@ -2,10 +2,10 @@
 // from running, and which pods to delete first. A pod is marked if a user has requested its deletion with the annotation apps.mycompany.com/delete.
 //
 // Start with state.go. kubelet.go has what the kubelet reports about resizes and observed generations, and gate.go has our readiness gate. clock.go
-// interprets times from a node with a wrong clock. trouble.go describes what is wrong with a container, ending.go decides which ends of a
-// container are not its fault, and disruption.go describes why a pod was disrupted. ranking.go has the order of deletion, and names.go the names,
-// indices and labels of pods. eviction.go decides whether Cluster Autoscaler may remove a pod's node, and vpa.go whether VerticalPodAutoscaler sizes
-// the pod. trim.go drops the fields that no plan reads.
+// interprets times from a node with a wrong clock. trouble.go describes what is wrong with a container, ending.go decides which terminations of a
+// container say nothing about its revision, and disruption.go describes why a pod was disrupted. ranking.go has the order of deletion, and names.go
+// the names, indices and labels of pods. eviction.go decides whether Cluster Autoscaler may remove a pod's node, and vpa.go whether
+// VerticalPodAutoscaler sizes the pod. trim.go drops the fields that no plan reads.
 //
 // The functions here look at a single pod, or compare pods with each other. They know neither revisions nor the PodManager's history. Package
 // health decides whether a pod is available, which also depends on updates in place.

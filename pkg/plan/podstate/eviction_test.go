@@ -10,7 +10,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// A pod is the same to NeedsSafeToEvict before and after Trim.
+// NeedsSafeToEvict returns the same for a pod before and after Trim.
 func TestNeedsSafeToEvict(t *testing.T) {
 	volume := func(source corev1.VolumeSource) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

@@ -54,15 +54,15 @@ func FuzzRankForDeletion(f *testing.F) {
 		ranked := RankForDeletion(pods, byAge)
 		slices.Reverse(pods)
 		if again := RankForDeletion(pods, byAge); !slices.Equal(ranked, again) {
-			t.Fatalf("the order depends on the order: %v, %v", names(ranked), names(again))
+			t.Fatalf("the order depends on the order of the input: %v, %v", names(ranked), names(again))
 		}
 		for i := 1; i < len(ranked); i++ {
 			before, after := ranked[i-1], ranked[i]
 			if IsMarked(after) && !IsMarked(before) {
-				t.Errorf("%v: %s is marked, and does not go first", names(ranked), after.Name)
+				t.Errorf("%v: %s is marked, and comes after a pod that is not", names(ranked), after.Name)
 			}
 			if IsMarked(after) == IsMarked(before) && costOf(t, before) > costOf(t, after) {
-				t.Errorf("%v: %s costs more", names(ranked), before.Name)
+				t.Errorf("%v: %s has a higher deletion cost than the next pod", names(ranked), before.Name)
 			}
 		}
 	})
@@ -129,6 +129,6 @@ func checkTrimmed(t *testing.T, pod, trimmed *corev1.Pod) {
 	}
 	if MostRestarts(pod) != MostRestarts(trimmed) || IsReady(pod) != IsReady(trimmed) || IsMarked(pod) != IsMarked(trimmed) ||
 		deletionCost(pod) != deletionCost(trimmed) || Disruption(pod) != Disruption(trimmed) || ResizeTrouble(pod) != ResizeTrouble(trimmed) {
-		t.Errorf("the trimmed pod tells something else:\n%v\n%v", trimmed, pod)
+		t.Errorf("other facts follow from the trimmed pod than from the complete one:\n%v\n%v", trimmed, pod)
 	}
 }

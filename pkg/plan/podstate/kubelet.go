@@ -19,8 +19,8 @@ func IsResizing(pod *corev1.Pod) bool {
 	return !IsSizedByVPA(pod) && (Condition(pod, corev1.PodResizeInProgress) != nil || Condition(pod, corev1.PodResizePending) != nil)
 }
 
-// HasOtherResources reports whether the CPU or memory of the pod or of a container, as far as the kubelet reports it, differs from the pod's spec
-// because of the controller.
+// HasOtherResources reports whether the CPU or memory of the pod or of a container, as far as the kubelet reports it, differs from the pod's spec. It
+// returns false if a VerticalPodAutoscaler sets them.
 func HasOtherResources(pod *corev1.Pod) bool {
 	if IsSizedByVPA(pod) {
 		return false

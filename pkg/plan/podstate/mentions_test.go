@@ -25,7 +25,7 @@ func TestMentionsWholeNames(t *testing.T) {
 	}
 }
 
-// The caches keep when the API server heard of a pod if any time in its status shows that its node's clock is ahead.
+// The caches keep when the API server received a pod's status if any time in the status shows that the node's clock is ahead.
 func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 	state := func(state corev1.ContainerState) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {
@@ -42,16 +42,16 @@ func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 		pod  *corev1.Pod
 		kept bool
 	}{
-		"a right clock":                    {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(0)))},
-		"a container started in future":    {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(time.Hour))), kept: true},
-		"a container ended in future":      {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(time.Hour))), kept: true},
-		"a container has ended":            {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(0)))},
-		"ready in future":                  {pod: Pod(0, ReadyFor(-time.Minute), Written(0), state(running(0))), kept: true},
-		"a container waits, nothing to go": {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(Waiting("ContainerCreating", "")))},
+		"a right clock":                     {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(0)))},
+		"a container started in the future": {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(running(time.Hour))), kept: true},
+		"a container ended in the future":   {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(time.Hour))), kept: true},
+		"a container has ended":             {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(ended(0)))},
+		"ready in the future":               {pod: Pod(0, ReadyFor(-time.Minute), Written(0), state(running(0))), kept: true},
+		"a container waits, nothing to go":  {pod: Pod(0, ReadyFor(time.Minute), Written(0), state(Waiting("ContainerCreating", "")))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if podstate.Trim(test.pod); len(test.pod.ManagedFields) > 0 != test.kept {
-				t.Errorf("kept %v", test.pod.ManagedFields)
+				t.Errorf("the managed fields that are kept are %v", test.pod.ManagedFields)
 			}
 		})
 	}

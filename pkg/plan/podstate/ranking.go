@@ -48,7 +48,8 @@ func RankForDeletion(pods []*corev1.Pod, byAge bool) []*corev1.Pod {
 }
 
 // spread changes the order so that, among pods of equal use, the next pod comes from the place that has the most pods left. counted returns the place
-// of a pod, and where to count. The pods of a place keep their order, so the count when a pod is deleted is known before the places are merged.
+// of a pod, and the field for its count. The pods of a place keep their order, so the count of each pod is known before the pods of all places are
+// merged.
 func spread(all []*usefulness, counted func(*usefulness) (place string, count *int)) {
 	left := map[string]int{}
 	for _, u := range all {

@@ -17,8 +17,8 @@ const (
 	TroubleImage = "Image"
 )
 
-// TroubleKind returns the kind of trouble that keeps a container from running, or empty while it runs or starts. If the image in the pod's present
-// spec causes the trouble, the kind includes its name: "Image nginx:2".
+// TroubleKind returns the kind of trouble that keeps a container from running. It is empty while the container runs or starts, and if its last
+// termination is excused (see IsExcused). If the image in the pod's present spec causes the trouble, the kind includes its name: "Image nginx:2".
 func TroubleKind(pod *corev1.Pod, status *corev1.ContainerStatus) string {
 	if ContainerTrouble(status) == "" {
 		return ""
@@ -79,7 +79,7 @@ func DescribeExit(terminated *corev1.ContainerStateTerminated) string {
 	return fmt.Sprintf("%s, exit code %d", OneLine(cmp.Or(terminated.Reason, "ended"), terminated.Message), terminated.ExitCode)
 }
 
-// OneLine joins a reason and a message, and shortens them to fit into a table.
+// OneLine joins a reason and a message in one line, and shortens the message to fit into a table.
 func OneLine(reason, message string) string {
 	const longest = 200
 	text := strings.Join(strings.Fields(message), " ")

@@ -9,8 +9,8 @@ const (
 	annotationVPAResized  = "vpaInPlaceUpdated"
 )
 
-// IsSizedByVPA reports whether a VerticalPodAutoscaler sets the pod's CPU and memory. The controller then leaves them alone, and a resize of the pod
-// is not its own.
+// IsSizedByVPA reports whether a VerticalPodAutoscaler sets the pod's CPU and memory. The controller then leaves them alone, and does not take a
+// resize of the pod for its own.
 func IsSizedByVPA(pod *corev1.Pod) bool {
 	for _, key := range []string{annotationVPACreated, annotationVPAObserved, annotationVPAResized} {
 		if _, found := pod.Annotations[key]; found {

@@ -12,7 +12,7 @@ func TestHoldsGrow(t *testing.T) {
 		want := time.Duration(seconds) * time.Second
 		backoff = backoff.Refused(Failure{Message: "no"}, now, 0)
 		if got := backoff.Until.Sub(now); got != want || backoff.Failure.Message != "no" {
-			t.Errorf("held for %v because of %q, want %v", got, backoff.Failure.Message, want)
+			t.Errorf("the backoff after %[2]q lasts %[1]v, want %[3]v", got, backoff.Failure.Message, want)
 		}
 	}
 }

@@ -27,15 +27,15 @@ func Failed(condition string, err error) Failure {
 	return Failure{Condition: condition, Reason: refusal(err), Message: ErrorText(err)}
 }
 
-// maxWords limits the text of an error in bytes. The note of an event may have at most 1024.
-const maxWords = 800
+// maxErrorText limits the text of an error in bytes. The note of an event may have at most 1024.
+const maxErrorText = 800
 
 // ErrorText returns the first line of an error's text, which is safe to show and log. The API server adds to some refusals a dump of the whole pod,
 // including the values of environment variables. The dump begins on the second line.
 func ErrorText(err error) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
-	if len(text) > maxWords {
-		text = strings.ToValidUTF8(text[:maxWords], "") + "..."
+	if len(text) > maxErrorText {
+		text = strings.ToValidUTF8(text[:maxErrorText], "") + "..."
 	}
 	return text
 }
@@ -53,7 +53,7 @@ func (f Failure) Kind() Failure {
 	return f
 }
 
-// exceeded is how the API server refuses a pod that a ResourceQuota has no room for. The refusal has no field for the quota.
+// exceeded matches the message with which the API server refuses a pod that a ResourceQuota has no room for. No field of the refusal names the quota.
 var exceeded = regexp.MustCompile(`exceeded quota: ([^\s,]+),`)
 
 // Quota returns the name of the ResourceQuota that refused the request, or empty if none did.

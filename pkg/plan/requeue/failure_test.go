@@ -82,7 +82,7 @@ func TestKind(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := failure(quota).Kind() == test.other.Kind(); got != test.want {
-				t.Errorf("got %v: %+v", got, test.other.Kind())
+				t.Errorf("of the same kind: %v; %+v", got, test.other.Kind())
 			}
 		})
 	}
@@ -95,7 +95,7 @@ func TestNamespaceIsGoing(t *testing.T) {
 	}
 	forbidden.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 	if !NamespaceIsTerminating(fmt.Errorf("creating: %w", forbidden)) {
-		t.Error("not recognised")
+		t.Error("a terminating namespace is not recognised")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestWords(t *testing.T) {
 	if got := ErrorText(refused); strings.Contains(got, "secret") || !strings.HasSuffix(got, "may not change fields") {
 		t.Errorf("got %q", got)
 	}
-	if got := ErrorText(errors.New(strings.Repeat("ä", 2000))); len(got) > maxWords+3 || !utf8.ValidString(got) {
-		t.Errorf("%d bytes", len(got))
+	if got := ErrorText(errors.New(strings.Repeat("ä", 2000))); len(got) > maxErrorText+3 || !utf8.ValidString(got) {
+		t.Errorf("the text has %d bytes", len(got))
 	}
 }

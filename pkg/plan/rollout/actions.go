@@ -242,7 +242,7 @@ func (m *rollingPlan) rollingUpdate() creations {
 type Deletion struct {
 	Pod *corev1.Pod
 	Why Why
-	// Force is set if the kubelet is not waited for.
+	// Force is set if the pod is deleted without waiting for its kubelet.
 	Force bool
 }
 

@@ -75,8 +75,8 @@ func TestWhatRunsIsLeftAlone(t *testing.T) {
 			}),
 			want: map[string]int{"nginx": 1}, deleted: 1,
 		},
-		"none is left to go by": {observed: With(RollingOut(Next(2, one, Partition("100%"))), withBetween), want: map[string]int{"nginx": 2}},
-		"paused":                {observed: With(RollingOut(Next(3, one, Paused), Pod(0, between), Pod(1, between)), withBetween), want: map[string]int{"v1.5": 1}},
+		"no old pod is left": {observed: With(RollingOut(Next(2, one, Partition("100%"))), withBetween), want: map[string]int{"nginx": 2}},
+		"paused":             {observed: With(RollingOut(Next(3, one, Paused), Pod(0, between), Pod(1, between)), withBetween), want: map[string]int{"v1.5": 1}},
 		"rolled back, all return to the good one": {
 			observed: With(RollingOut(Next(3, Limits("0", "100%"), Rollback, FailedNow), Pod(0, between), Pod(1, V2), Pod(2, V2)), withBetween),
 			want:     map[string]int{"nginx": 3}, deleted: 3,
@@ -114,7 +114,7 @@ func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	stranger := func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = "unknown" }
 	o := RollingOut(Next(2, Limits("0", "1"), InPlace(v1.InPlaceOnly, 0)), Pod(0, V2), Pod(1, V2), Pod(2, stranger))
 	if moves := ActionsOf(plan.Make(o)); moves != "-2" {
-		t.Errorf("moves %q, want the stranger to go", moves)
+		t.Errorf("the plan is %q, want it to delete the pod of an unknown revision", moves)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 		o := RollingOut(m, Pod(0, young), Pod(1, young), Pod(2, young))
 		m.Status.CurrentRevision = ""
 		if moves := ActionsOf(plan.Make(o)); moves != "" {
-			t.Fatalf("%s: %s before the status names what to return to", strategy, moves)
+			t.Fatalf("%s: plans %s before the status names the revision to return to", strategy, moves)
 		}
 		m.Status, _ = status.Compute(ReportOf(o))
 		if m.Status.CurrentRevision != o.Revisions[0].Name {
@@ -213,7 +213,7 @@ func TestReplacementEndsAHalt(t *testing.T) {
 	}
 }
 
-// If the status is lost, no verdict is lost with it: the revisions carry the marks.
+// If the status is lost, it is still known which revisions have failed and which one is good, because the revisions are marked.
 func TestVerdictsSurviveTheStatus(t *testing.T) {
 	good := func(ago time.Duration) map[string]string {
 		return map[string]string{v1.AnnotationGood: Now.Add(-ago).UTC().Format(time.RFC3339)}

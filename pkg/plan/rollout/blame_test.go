@@ -53,7 +53,7 @@ func TestFixInPlaceIsNotBlamed(t *testing.T) {
 				status := s.After(time.Minute)
 				s.HasNotFailed(status, "the kubelet has not restarted the container")
 				if len(status.Rollout.Failing) > 0 {
-					t.Errorf("observed %d: it counts as failing: %v", observed, status.Rollout.Failing)
+					t.Errorf("observed generation %d: the old crash loop counts as a failure: %v", observed, status.Rollout.Failing)
 				}
 			}
 			IsIn(Waiting("CrashLoopBackOff", "back-off 10s"), 9)(p) // these restarts belong to the new container
@@ -71,7 +71,7 @@ func TestNothingCountsBeforeItIsObserved(t *testing.T) {
 	for observed, want := range map[int64]bool{1: false, 2: true} {
 		p.Status.ObservedGeneration = observed
 		if got := HasFailed(p); got != want {
-			t.Errorf("observed %d of 2: failing %v", observed, got)
+			t.Errorf("observed generation %d of 2: failing %v", observed, got)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestNewImageCannotBePulled(t *testing.T) {
 		Containers: map[string]inplace.ContainerBefore{"app": {From: "nginx", Trouble: podstate.TroubleImage + " nginx"}},
 	}))
 	if !HasFailed(p) {
-		t.Error("it does not count")
+		t.Error("an image that cannot be pulled does not count")
 	}
 	IsIn(Waiting("ErrImagePull", `failed to pull and unpack image "docker.io/library/nginx": not found`), 0)(p)
 	if HasFailed(p) {

@@ -56,7 +56,7 @@ type rollingPlan struct {
 func MayTerminate(manager *v1.PodManager, active, terminating int) int {
 	limit := active + terminating
 	if scaleDown := manager.Spec.ScaleDown; scaleDown != nil && scaleDown.MaxTerminating != nil {
-		// The CRD rejects invalid values. An invalid value that was stored before the CRD did so means no limit.
+		// The CRD rejects invalid values. An invalid value that was stored before the CRD rejected it means no limit.
 		if scaled, err := intstr.GetScaledValueFromIntOrPercent(scaleDown.MaxTerminating, active+terminating, true); err == nil {
 			limit = max(1, scaled)
 		}

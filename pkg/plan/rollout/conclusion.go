@@ -4,7 +4,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Conclusion is what follows from a rollout for the status. Later plans act on it, once the status has it.
+// Conclusion is what follows from a rollout for the status. Later plans act on it once the status records it.
 type Conclusion struct {
 	// State is the rollout that the status describes. If the new revision fails now, it is the rollback.
 	*State

@@ -63,7 +63,7 @@ func TestConclusion(t *testing.T) {
 				t.Errorf("fails now %v, rolled back %v, record %v", got.Failed != nil, got.RolledBack, got.Record)
 			}
 			if test.isNew && ActionsOf(decided) != "" {
-				t.Errorf("%s before the status says so", ActionsOf(decided))
+				t.Errorf("plans %s before the status says that the revision has failed", ActionsOf(decided))
 			}
 		})
 	}

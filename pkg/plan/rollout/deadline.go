@@ -72,7 +72,7 @@ func (r *State) startsAt() *metav1.Time {
 // runClock starts, stops or resets the clock of progressDeadlineSeconds.
 func (p *Progress) runClock(r *State, available int) {
 	next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()
-	// After a higher partition or a scale-down, fewer updated pods are due. Pods beyond that number will count as progress again.
+	// After the partition was raised or replicas was lowered, fewer updated pods are due. Pods beyond that number will count as progress again.
 	next.MostAvailable = min(next.MostAvailable, int32(due))
 	if available > int(next.MostAvailable) || available >= due || !r.waitsForUpdated(available) {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
@@ -88,7 +88,7 @@ func (p *Progress) runClock(r *State, available int) {
 	case runs && spent >= deadline:
 		next.SpentSeconds, next.Since = int32(deadline/time.Second), nil
 	case !runs && next.Since != nil:
-		// The deadline can pass only while the clock runs, so that the status that records it also reports it.
+		// The deadline can pass only while the clock runs, so that a status that records a passed deadline also reports it.
 		next.SpentSeconds, next.Since = int32(max(0, min(spent, deadline-time.Second))/time.Second), nil
 	case runs && next.Since == nil:
 		next.Since = WholeSecond(r.Now)
@@ -118,8 +118,8 @@ func (r *State) hasSlowPod() bool {
 	})
 }
 
-// countServing returns how many updated pods are available and not being updated in place. It counts once, because that means to decode the records of
-// all of them.
+// countServing returns how many updated pods are available and not being updated in place. It counts only once for each State, because it has to
+// decode the records of all updated pods.
 func (r *State) countServing(isAvailable func(pod *corev1.Pod) bool) int {
 	if r.serving == nil {
 		r.serving = new(int)

@@ -31,7 +31,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 			if ready := meta.FindStatusCondition(status.Conditions, v1.ConditionReady); status.FailedRevision != "" || ready.Reason != v1.ReasonRollingOut {
 				t.Errorf("failed revision %q, Ready says %s: %s", status.FailedRevision, ready.Reason, ready.Message)
 			} else if len(pods) != 3 || podstate.IsFinished(pods[2]) {
-				if want := "; web-2 was stopped by its node: Evicted: low on memory"; !strings.Contains(ready.Message, want) {
+				if want := "; web-2 was disrupted: Evicted: low on memory"; !strings.Contains(ready.Message, want) {
 					t.Errorf("Ready says %q, and not %q", ready.Message, want)
 				}
 			}

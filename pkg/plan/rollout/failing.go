@@ -24,8 +24,8 @@ type FailureRecord struct {
 	wait time.Duration
 }
 
-// findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until it finished long
-// ago, or until all due pods are updated. A pod that its node has stopped does not count. A leaving pod keeps its record, so that its failure counts
+// findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until MaxBackOff has passed
+// since it finished, or until all due pods are updated. A disrupted pod does not count. A leaving pod keeps its record, so that its failure counts
 // once: its replacement does not inherit the record, and the pod may stay after all. It gets no new record.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, record := range r.readRecords(finished) {
@@ -147,7 +147,7 @@ func (r *State) untilRecordExpires(pod *corev1.Pod) time.Duration {
 	return r.crashWindowRemaining(pod, max(r.recoveryTime(), health.MaxBackOff))
 }
 
-// untilFailuresChange returns the time until a judgement changes without an event; zero means never.
+// untilFailuresChange returns the time until the record of a failure changes without an event; zero means never.
 func (r *State) untilFailuresChange() (wait time.Duration) {
 	for _, judged := range r.sortedFailures() {
 		wait = requeue.Sooner(wait, judged.wait)

@@ -18,7 +18,7 @@ func replacesDrained(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain}
 }
 
-// cordoned returns nodes of which those with these names are being drained.
+// cordoned returns nodes. Those with these names are being drained.
 func cordoned(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		nodes := map[string]leaving.Node{}
@@ -29,7 +29,7 @@ func cordoned(names ...string) func(*plan.Observed) {
 	}
 }
 
-// interrupted gives a pod a resize that has begun. If it restarts, the kubelet may restart the container for it.
+// interrupted gives a pod a resize that has begun. restarts is whether the kubelet may restart the container for it.
 func interrupted(restarts bool) func(*corev1.Pod) {
 	containers := ""
 	if restarts {

@@ -9,8 +9,8 @@ import (
 type Budget struct {
 	// Desired is spec.replicas.
 	Desired int
-	// MaxSurge is how many pods there may be above Desired, and MaxUnavailable how many of them an update may make unavailable. Strategies other
-	// than RollingUpdate have a MaxSurge of 0 and a MaxUnavailable of all pods.
+	// MaxSurge is how many pods there may be above Desired, and MaxUnavailable how many of the desired pods an update may make unavailable.
+	// Strategies other than RollingUpdate have a MaxSurge of 0 and a MaxUnavailable of all pods.
 	MaxSurge, MaxUnavailable int
 	// MinAvailable is how many pods have to stay available during a rollout.
 	MinAvailable int

@@ -139,8 +139,8 @@ func (m *rollingPlan) delayRestoration(pod *corev1.Pod, to *history.Revision) {
 	}
 }
 
-// restorations restores the CPU and memory of pods to their revision if an update in place was interrupted and this plan does not complete it,
-// which may take long. An available pod that the kubelet may restart for it has to be within maxUnavailable, and stays as it is if it is leaving.
+// restorations plans to give pods the CPU and memory of their revision again if an update in place was interrupted and this plan does not complete
+// it. An available pod that the kubelet may restart for that is restored only within maxUnavailable, and not at all if it is leaving.
 func (m *rollingPlan) restorations() []inplace.Update {
 	var restore []inplace.Update
 	isAvailable := func(pod *corev1.Pod) bool {
@@ -159,7 +159,8 @@ func (m *rollingPlan) restorations() []inplace.Update {
 	return restore
 }
 
-// openings opens the readiness gates of pods that no longer have to stay out of their Services. A leaving pod serves until it is gone.
+// openings plans to open the readiness gates of pods that no longer have to stay out of their Services. Leaving pods are among them, because they
+// serve until they are gone.
 func (m *rollingPlan) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range slices.Concat(m.active, m.leaving) {

@@ -305,7 +305,7 @@ func TestFailureIsRecordedFirst(t *testing.T) {
 	observed := RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2))
 	decided := plan.Make(observed)
 	if moves := ActionsOf(decided); moves != "" || Until(decided.Again) != time.Second {
-		t.Errorf("moves %q, again %v; want none, and a look after a second", moves, decided.Again)
+		t.Errorf("moves %q, again %v; want none, and another sync after a second", moves, decided.Again)
 	}
 	if report, _ := status.Compute(ReportOf(observed)); report.Rollout == nil || len(report.Rollout.Failing) != 1 {
 		t.Errorf("the record is %+v", report.Rollout)

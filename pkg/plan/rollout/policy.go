@@ -13,24 +13,24 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 )
 
-// When the user changes the failure policy, failures are judged anew: those of pods that are gone or ready again are over, and pods that still fail
-// have all of their time to recover.
+// When the user changes the failure policy, failures are judged anew: failures of pods that are gone or ready again no longer count, and pods that
+// still fail get their full time to recover.
 
-// policyInWords returns the failure policy as status.rollout.judgedBy has it. Two policies with the same effect have the same words.
+// policyInWords returns the failure policy in the form that status.rollout.judgedBy has. Two policies with the same effect have the same words.
 func (r *State) policyInWords() string {
 	threshold := ptr.Deref(r.Manager.Spec.FailurePolicy.FailureThreshold, intstr.FromInt32(1))
 	return fmt.Sprintf("onFailure %s, failureThreshold %s, gracePeriodSeconds %d, bakeSeconds %d", r.Manager.OnFailure(), &threshold,
 		r.Manager.FailureGrace()/time.Second, r.Manager.BakeTime()/time.Second)
 }
 
-// hasOtherPolicy reports whether the user has changed the failure policy since it judged the failures that the status has.
+// hasOtherPolicy reports whether the user has changed the failure policy since the failures in the status were judged.
 func (r *State) hasOtherPolicy() bool {
 	judgedBy := r.Manager.Status.Rollout.JudgedBy
 	return judgedBy != "" && judgedBy != r.policyInWords()
 }
 
-// recordedFailures returns the failures that the status has. After a change of the policy, all of them are over, and only those of pods that still
-// exist are returned, so that their earlier crashes are not mistaken for new ones.
+// recordedFailures returns the failures that the status records. After a change of the failure policy, all of them are over, and only those of pods
+// that still exist are returned, so that their earlier crashes are not mistaken for new ones.
 func (r *State) recordedFailures(pods map[types.UID]*corev1.Pod) []v1.FailingPod {
 	recorded := r.Manager.Status.Rollout.Failing
 	if !r.hasOtherPolicy() {
@@ -47,7 +47,8 @@ func (r *State) recordedFailures(pods map[types.UID]*corev1.Pod) []v1.FailingPod
 }
 
 // keepsRecord reports whether the record of a pod that has recovered is kept: as long as its crashes could be mistaken for new ones, or while other
-// failed pods are gone and have no replacement yet. Without the record, the pod would pass for such a replacement, and would stand for two failures.
+// failed pods are gone and have no replacement yet. Without the record, the pod would be taken for such a replacement, and would stand for two
+// failures.
 func (r *State) keepsRecord(pod *corev1.Pod) bool {
 	return r.untilRecordExpires(pod) > 0 || len(r.GonePods) > 0 && !r.isComplete()
 }

@@ -18,7 +18,7 @@ func withBake(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.FailurePolicy.BakeSeconds = &seconds }
 }
 
-// A change of the failure policy alone ends a halt, whichever field changes. What has no effect is no change.
+// A change of the failure policy alone ends a halt, whichever field changes. An edit without effect does not count as a change.
 func TestPolicyChangeEndsHalt(t *testing.T) {
 	tests := map[string]struct {
 		change func(*v1.PodManager)
@@ -56,7 +56,7 @@ func TestPolicyChangeEndsHalt(t *testing.T) {
 	}
 }
 
-// After a change of the failure policy, a pod that still fails has its time to recover again, and one that is ready counts no more.
+// After a change of the failure policy, a pod that still fails gets its full time to recover again, and a pod that is ready no longer counts.
 func TestPolicyChangeGivesTimeAnew(t *testing.T) {
 	down, up := Pod(2, V2, NotReady), Pod(3, V2)
 	s := Tell(t, Next(4, Limits("0", "2"), MaxFailed("1")), Pod(0), Pod(1), down, up)

@@ -85,8 +85,8 @@ func (r *State) IsOldProven() bool {
 	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.MinAvailableToProve
 }
 
-// jitter delays the first revision, so that many PodManagers that are created together do not write their status at the same time. Nothing waits
-// for the first revision to become good.
+// jitter delays when the first revision becomes good, so that many PodManagers that are created together do not write their status at the same time.
+// Nothing waits for the first revision to become good.
 func (r *State) jitter() time.Duration {
 	if r.Old != nil || r.Manager.Status.CurrentRevision != "" {
 		return 0

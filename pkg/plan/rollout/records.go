@@ -128,8 +128,8 @@ func (r *State) failing() (count int) {
 	return count
 }
 
-// sortedFailures returns the sortedFailures that the status keeps, pods that have been failing longest first. They are kept even if onFailure is Continue,
-// because the user may change that at any time.
+// sortedFailures returns the failure records that the status keeps, pods that have been failing longest first. The records are kept even if onFailure
+// is Continue, because the user may change onFailure at any time.
 func (r *State) sortedFailures() []FailureRecord {
 	judged := slices.SortedFunc(maps.Values(r.failures), func(a, b FailureRecord) int {
 		return cmp.Or(podstate.FalseFirst(a.Recovered, b.Recovered), a.Since.Compare(b.Since.Time), podstate.ByIndex(a.Name, b.Name),
@@ -138,7 +138,7 @@ func (r *State) sortedFailures() []FailureRecord {
 	return judged[:min(len(judged), maxFailingPods)]
 }
 
-// failingRecords returns the sortedFailures in the form that the status has.
+// failingRecords returns the records of sortedFailures in the form that the status has.
 func (r *State) failingRecords() []v1.FailingPod {
 	var records []v1.FailingPod
 	for _, judged := range r.sortedFailures() {

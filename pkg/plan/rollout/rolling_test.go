@@ -138,7 +138,7 @@ func TestRollingUpdate(t *testing.T) {
 func TestHeldRollout(t *testing.T) {
 	decided := plan.Make(With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))))
 	if decided.Held == nil || decided.Held.Reason != v1.ReasonForbidden || Until(decided.Again) != time.Minute {
-		t.Errorf("held %v, again %v: the refusal is not told", decided.Held, decided.Again)
+		t.Errorf("held %v, again %v: the refusal is not reported", decided.Held, decided.Again)
 	}
 }
 

@@ -112,8 +112,8 @@ func (r *State) findStops() {
 	r.desiredOld = r.decideDesiredOld()
 }
 
-// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds the new
-// revision, it has proved itself.
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds back
+// the new revision, the new revision has proved itself.
 func (r *State) IsAtRest() bool {
 	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
 	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
@@ -229,7 +229,8 @@ func (r *State) findFrozen() string {
 	case r.Manager.Strategy() == v1.OnDeleteStrategy:
 		return v1.ReasonUpdateOnDelete
 	case r.IsHalted() && r.Manager.Strategy() != v1.RecreateStrategy && len(r.OldPods) >= r.Manager.Partition():
-		// Recreate leaves no old pods to protect. With fewer old pods than the partition, pods move back to the old revision, which helps.
+		// Recreate leaves no old pods to protect. With fewer old pods than the partition, pods move back to the old revision, which a halt must not
+		// prevent.
 		return v1.ReasonHalted
 	case r.Obstacle != "":
 		return v1.ReasonNotInPlace
@@ -267,7 +268,7 @@ func (r *State) wantedOld() int {
 		}
 		return r.Desired
 	case r.Frozen != "":
-		// A lost pod is replaced by one of the same revision, as far as the status shows how many pods were updated. A leaving pod is, too. If
+		// A pod that is gone is replaced by one of the same revision, as far as the status shows how many pods were updated. So is a leaving pod. If
 		// leaving pods of other revisions may be the ones that lack a replacement, the status decides.
 		leaving := len(r.leavingFrom(newSide))
 		updated := len(r.UpdatedPods) + r.unreplaced

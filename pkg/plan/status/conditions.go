@@ -103,8 +103,9 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 // controller's own requests do not start a sync.
 const stalledRecheck = time.Second
 
-// nextChange returns when conditions may change without an event: after the plan has acted on pods, when a terminating pod becomes overdue, or when a
-// node has not accepted a pod for too long.
+// nextChange returns when conditions may change without an event: after the plan has acted on pods, when a terminating pod becomes overdue, when a
+// surge pod has had no node for too long, when the replacement of a leaving pod is late or blocked, or when a node has not accepted a pod for too
+// long.
 func nextChange(r Report) requeue.Requeue {
 	again := requeue.After(r.Now, untilOverdue(r), requeue.RequeueTerminating)
 	_, untilBlocked := unplacedSurge(r)
@@ -127,7 +128,7 @@ func availability(r Report, counts v1.PodManagerStatus) verdict {
 		}
 	}
 	if leaving > 0 {
-		message += fmt.Sprintf(", and %d that are leaving", leaving)
+		message += fmt.Sprintf(", plus %d leaving", leaving)
 	}
 	if available+leaving < budget.MinAvailableToServe {
 		return verdict{metav1.ConditionFalse, v1.ReasonNotEnough, message}
@@ -166,13 +167,13 @@ func misconfigured(r Report) verdict {
 	manager := r.Manager
 	if r.Plan.NodesForbidden && manager.NeedsNodes() {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
-			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch of nodes to its ServiceAccount, or remove them"}
+			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch of nodes to its ServiceAccount, or remove both settings"}
 	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {
 	case manager.OnFailure() == v1.RollbackOnFailure && manager.Strategy() == v1.OnDeleteStrategy:
 		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,
-			"failurePolicy.onFailure is Rollback, but with OnDelete only you replace pods: nothing is rolled back, and no pod is updated that could be halted"}
+			"failurePolicy.onFailure is Rollback, but with OnDelete only you replace pods: the controller can neither roll back nor halt anything"}
 	case manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || maxUpdating == 0 || maxFailed <= maxUpdating:
 		return verdict{}
 	}

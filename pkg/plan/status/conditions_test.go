@@ -186,7 +186,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"halted with all pods updated": {
 			observed: RollingOut(Next(3, one), Pod(0, V2), Pod(1, V2), Pod(2, V2, Crashing)),
-			ready:    "False/RolloutHalted", message: "all of 3 pods updated to NEW, and too many fail: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			ready:    "False/RolloutHalted", message: "every pod is updated to NEW, but too many fail: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
 		},
 		"halted, and not recovered in time": {
@@ -308,7 +308,7 @@ func TestMisconfigured(t *testing.T) {
 func TestPhaseUnknown(t *testing.T) {
 	lost := func(p *corev1.Pod) { p.Status.Phase = corev1.PodUnknown }
 	status, _ := Compute(Reported(Manager(2), Pod(0), Pod(1, lost)))
-	if status.AvailableReplicas != 1 || status.ReadyReplicas != 1 || MessageIn(&status, v1.ConditionReady) != "1 of 2 pods ready; web-1: node node-1 is lost: nothing is known of the pod" {
+	if status.AvailableReplicas != 1 || status.ReadyReplicas != 1 || MessageIn(&status, v1.ConditionReady) != "1 of 2 pods ready; web-1: node node-1 is lost: the state of the pod is unknown" {
 		t.Errorf("available %d, ready %d: %s", status.AvailableReplicas, status.ReadyReplicas, MessageIn(&status, v1.ConditionReady))
 	}
 	if got := ActionsOf(plan.Make(RollingOut(Next(2, Limits("0", "1")), Pod(0), Pod(1, lost)))); got != "+2 new, -1" {

@@ -33,7 +33,7 @@ func leavingPods(pods []leaving.Pod) []v1.LeavingPod {
 func leavingHint(r Report) string {
 	switch count := len(r.Plan.Leaving); {
 	case r.Plan.Alone:
-		return "; pods on drained or lost nodes are not replaced before they are gone, because two must never run at the same time"
+		return "; pods on drained or lost nodes are not replaced before they are gone, because a pod and its replacement must never run at the same time"
 	case count == 0:
 		return ""
 	case count == 1:
@@ -43,8 +43,8 @@ func leavingHint(r Report) string {
 	}
 }
 
-// replacementProblem returns why the replacement of a leaving pod does not get available: the reason of Ready, and what a user can do. Both are empty if there
-// is no problem.
+// replacementProblem returns why the replacement of a leaving pod does not become available: the reason of Ready, and what a user can do. Both are
+// empty if there is no problem.
 func replacementProblem(r Report) (reason, why string) {
 	late, _ := lateReplacement(r)
 	blocked, _ := blockedReplacement(r)
@@ -52,13 +52,13 @@ func replacementProblem(r Report) (reason, why string) {
 	case late != nil:
 		return v1.ReasonReplacementLate, "no further pod is replaced for its age, because this replacement is not available"
 	case blocked != nil:
-		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node takes the replacement of %s: make room for it, or uncordon the node", r.Plan.Leaving[0].Name)
+		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node has room for the replacement of %s: make room on another node, or uncordon the node of %[1]s", r.Plan.Leaving[0].Name)
 	default:
 		return "", ""
 	}
 }
 
-// untilReplacementProblem returns the time until there is such a problem; zero if none will be.
+// untilReplacementProblem returns the time until replacementProblem reports a problem without an event; zero means never.
 func untilReplacementProblem(r Report) time.Duration {
 	_, untilLate := lateReplacement(r)
 	_, untilBlocked := blockedReplacement(r)

@@ -78,7 +78,7 @@ func TestFirstStatusComes(t *testing.T) {
 	}
 }
 
-// A controller that has just started writes a changed status at once: the counts from the previous one may be old.
+// A controller that has just started writes a changed status at once: the counts that the previous controller wrote may be outdated.
 func TestCountsAfterStart(t *testing.T) {
 	old, status := &v1.PodManagerStatus{ObservedGeneration: 1}, &v1.PodManagerStatus{ObservedGeneration: 1, ReadyReplicas: 1}
 	if got := new(Pace).Wait(old, status, nil, time.Now()); got != 0 {

@@ -93,7 +93,7 @@ func TestDeadline(t *testing.T) {
 			observed: RollingOut(Next(3, Paused, Rolled(0, time.Minute, 100)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 160,
 		},
-		"a pause that comes too late is in time all the same: nobody was told": {
+		"a pause after the deadline stops the clock if no status has reported the deadline": {
 			observed: RollingOut(Next(3, Paused, Rolled(0, deadline, 0)), Pod(0), Pod(1), Pod(2), fresh),
 			ran:      -1, spent: 599,
 		},
@@ -144,7 +144,7 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("deadline exceeded: %v", exceeded)
 			}
 			if Until(again) != test.again {
-				t.Errorf("look again after %v, want %v", again, test.again)
+				t.Errorf("syncs again after %v, want %v", again, test.again)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func TestFailedRevision(t *testing.T) {
 				t.Errorf("failed %s, progressing %s, remembers %v", status.FailedRevision, ReasonIn(&status, v1.ConditionProgressing), status.Rollout)
 			}
 			if name == "nothing to return to" && (ReasonIn(&status, v1.ConditionReady) != v1.ReasonHalted || ReasonIn(&status, v1.ConditionStalled) != v1.ReasonHalted) {
-				t.Errorf("ready %s, stalled %s: it goes on for ever", ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
+				t.Errorf("ready %s, stalled %s: the rollout never ends", ReasonIn(&status, v1.ConditionReady), ReasonIn(&status, v1.ConditionStalled))
 			}
 			if failing := status.Rollout != nil && len(failingIn(status)) > 0; failing != test.failing {
 				t.Errorf("failing: %v", failing)

@@ -21,7 +21,7 @@ func readiness(r Report, counts v1.PodManagerStatus) verdict {
 		return notReady(v1.ReasonTerminating, "being deleted, %s left", pods(len(r.Pods)))
 	case r.Failure != nil:
 		return notReady(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist(r, counts), r.Failure.Message)
-	case r.Budget.Desired == 0 && counts.Replicas == 0: // of any revision
+	case r.Budget.Desired == 0 && counts.Replicas == 0: // pods of any revision
 		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
 	}
 	if verdict, found := rolloutReadiness(r, counts); found {
@@ -84,7 +84,7 @@ func baking(r *rollout.State) (reason, message string) {
 		return v1.ReasonAllAvailable, ""
 	}
 	until := rollout.WholeSecond(r.Now.Add(wait)).UTC().Format(time.RFC3339)
-	return v1.ReasonBaking, fmt.Sprintf("; if they stay so until %s, %s is the revision to return to", until, r.Revisions.Update.Name)
+	return v1.ReasonBaking, fmt.Sprintf("; if they stay available until %s, %s becomes the revision that rollbacks return to", until, r.Revisions.Update.Name)
 }
 
 // rolloutReadiness returns the condition Ready if the rollout determines it, or false.
@@ -142,7 +142,7 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 // halted returns the message of a halted rollout.
 func halted(r Report, counts v1.PodManagerStatus) string {
 	if areAllUpdated(r.Manager, &counts) {
-		return fmt.Sprintf("all of %s updated to %s, and too many fail: %s", pods(r.Budget.Desired), counts.UpdateRevision, failure(r.Rollout.State))
+		return fmt.Sprintf("every pod is updated to %s, but too many fail: %s", counts.UpdateRevision, failure(r.Rollout.State))
 	}
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(r.Rollout.State))
 }
@@ -157,7 +157,7 @@ func failure(r *rollout.State) string {
 	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.GonePods) == 0 {
 		return found.String()
 	}
-	return strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ") + " failed, and was deleted before a replacement has shown that it can serve"
+	return "deleted after a failure, and no replacement works yet: " + strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ")
 }
 
 // maxGoneNames is the maximum number of deleted pods that a message names.

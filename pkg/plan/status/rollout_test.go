@@ -107,15 +107,15 @@ func TestRollbackKeepsItsCause(t *testing.T) {
 	o.Pods, o.Now = []*corev1.Pod{Pod(0), Pod(1), Pod(3)}, Now.Add(time.Hour)
 	later, again := Compute(ReportOf(o))
 	if !meta.IsStatusConditionTrue(first.Conditions, v1.ConditionProgressing) || ReasonIn(&first, v1.ConditionStalled) != "" {
-		t.Error("it counts as stalled while it is at work")
+		t.Error("the rollback is Stalled, or not Progressing, while pods are still moved")
 	}
 	want := MessageIn(&first, v1.ConditionProgressing)
 	if got := MessageIn(&later, v1.ConditionStalled); got != want {
-		t.Errorf("later it says\n%q, want\n%q", got, want)
+		t.Errorf("after the rollback, Stalled says\n%q, want\n%q", got, want)
 	}
 	m.Status = later
 	if same, _ := Compute(ReportOf(o)); Differs(&later, &same) || !again.Never() {
-		t.Errorf("it goes on changing, or asks to be called after %v", again)
+		t.Errorf("the status keeps changing, or requests another sync: %v", again)
 	}
 }
 

@@ -44,7 +44,7 @@ type Decided struct {
 	ActsOnPods bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
 	Waiting *health.Retry
-	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes get no replacement.
+	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes are not replaced before they are gone.
 	Leaving []leaving.Pod
 	Alone   bool
 	// NodesForbidden is set if the controller may not watch nodes.
@@ -53,7 +53,8 @@ type Decided struct {
 	Foreign []string
 }
 
-// Compute returns the new status of the PodManager, and when it will change without an event, because ready pods become available or a deadline passes.
+// Compute returns the new status of the PodManager, and when the status may next change without an event, for example because a ready pod becomes
+// available, or because the bake time or a deadline is over.
 func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	old := &r.Manager.Status
 	status := v1.PodManagerStatus{
@@ -87,7 +88,7 @@ func Compute(r Report) (v1.PodManagerStatus, requeue.Requeue) {
 	return status, again.Sooner(r.Rollout.Again).Sooner(nextChange(r))
 }
 
-// countReady counts the ready and the available pods, and returns when the next ready pod becomes available.
+// countReady counts the ready and the available pods, and returns when these counts may next change without an event.
 func countReady(status *v1.PodManagerStatus, r Report) requeue.Requeue {
 	var next time.Duration
 	for _, pod := range r.Active {
@@ -135,8 +136,8 @@ func podNames(pods []*corev1.Pod) []string {
 	return names[:min(len(names), maxPodNames)]
 }
 
-// IsUnfinished is a quick check whether a PodManager may need work: its status is outdated or not Ready, or its number of pods differs from the
-// desired one.
+// IsUnfinished quickly checks whether a PodManager may need work: it is being deleted, its status is outdated or not Ready, or its number of pods
+// differs from the desired one.
 func IsUnfinished(manager *v1.PodManager, pods []*corev1.Pod) bool {
 	status := &manager.Status
 	return manager.DeletionTimestamp != nil || status.ObservedGeneration != manager.Generation ||

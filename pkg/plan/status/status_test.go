@@ -126,7 +126,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("message %q, want %q", got, test.message)
 			}
 			if Until(again) != test.again {
-				t.Errorf("look again after %v, want %v", again, test.again)
+				t.Errorf("syncs again after %v, want %v", again, test.again)
 			}
 			if status.ObservedGeneration != 7 || status.Selector != "podmanager=web" || status.Image != "nginx" {
 				t.Errorf("generation %d, selector %q, image %q", status.ObservedGeneration, status.Selector, status.Image)

@@ -43,10 +43,10 @@ func TestEachPodHasItsOwnGrace(t *testing.T) {
 	}
 	Crashing(s.Pods[2])
 	if status := s.After(24 * time.Second); status.FailedRevision != "" {
-		t.Error("rolled back before the second pod has had its time")
+		t.Error("rolled back before the grace period of the second pod is over")
 	}
 	if status := s.After(time.Second); status.FailedRevision == "" {
-		t.Error("not rolled back when it has")
+		t.Error("not rolled back when the grace period of the second pod is over")
 	}
 }
 
@@ -242,7 +242,7 @@ func TestNeverReadyAndStalled(t *testing.T) {
 	Paused(s.O.Manager)
 	status := s.After(time.Second)
 	if meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) && ReasonIn(&status, v1.ConditionStalled) != "" {
-		t.Error("both")
+		t.Error("Ready and Stalled are both True")
 	}
 }
 
@@ -266,7 +266,7 @@ func TestBake(t *testing.T) {
 	at := upAt(Now, 0)
 	s := Tell(t, Next(3, Rollback), Pod(0, V2, at), Pod(1, V2, at), Pod(2, V2, at))
 	status := s.After(time.Second)
-	want := fmt.Sprintf("3 of 3 pods available; if they stay so until 2026-01-02T03:04:35Z, %s is the revision to return to", status.UpdateRevision)
+	want := fmt.Sprintf("3 of 3 pods available; if they stay available until 2026-01-02T03:04:35Z, %s becomes the revision that rollbacks return to", status.UpdateRevision)
 	if ReasonIn(&status, v1.ConditionReady) != v1.ReasonBaking || MessageIn(&status, v1.ConditionReady) != want {
 		t.Errorf("Ready: %s: %s", ReasonIn(&status, v1.ConditionReady), MessageIn(&status, v1.ConditionReady))
 	}
@@ -282,14 +282,14 @@ func TestBake(t *testing.T) {
 // A past outage does not count against the next pod: the deadline starts over when the rollout waits for no pod.
 func TestDeadlineForgetsWhatIsOver(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Limits("0", "1"), Partition("2")), Pod(0), Pod(1), Pod(2, V2, NotReady))
-	s.HasNotFailed(s.After(9*time.Minute), "it is not over yet")
+	s.HasNotFailed(s.After(9*time.Minute), "the deadline has not passed yet")
 	upAt(s.O.Now, 0)(s.Pods[2])
 	s.After(2 * time.Hour)
 	NotReady(s.Pods[2])
 	s.HasNotFailed(s.After(time.Second), "a blip two hours later")
-	s.HasNotFailed(s.After(9*time.Minute), "which lasts")
+	s.HasNotFailed(s.After(9*time.Minute), "the blip lasts, for less than the deadline")
 	if status := s.After(2 * time.Minute); status.FailedRevision == "" {
-		t.Error("it is never too late")
+		t.Error("the deadline never passes")
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 // surgePatience is how long a surge pod may be without a node before the rollout counts as blocked. A cluster autoscaler usually adds a node sooner.
 const surgePatience = 2 * time.Minute
 
-// makeRoom is the way out of a rollout that waits for a surge pod. The controller does not take it by itself, because it costs availability.
-const makeRoom = "no pod may be unavailable meanwhile: make room for it, or set maxUnavailable: 1 and maxSurge: 0"
+// makeRoom is the way out of a rollout that waits for a surge pod. The controller does not change these settings by itself, because the change
+// reduces availability.
+const makeRoom = "no pod may be unavailable, so the rollout needs a surge pod: make room for it, or set maxUnavailable: 1 and maxSurge: 0"
 
 // waitsForSurge reports whether the rollout can only continue with a surge pod: all pods that are wanted exist, and none of them may be unavailable.
 func waitsForSurge(r Report) bool {

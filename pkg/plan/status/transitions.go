@@ -93,8 +93,8 @@ func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) boo
 	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
 }
 
-// isCompleted reports whether a rollout has just completed: all pods are updated and available, or enough of them have made the revision the one to
-// return to. The first rollout of a new object needs no event.
+// isCompleted reports whether a rollout has just completed: all pods are updated and available, or the revision has become the current one. The first
+// rollout of a new object needs no event.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
 	isDone := func(s *v1.PodManagerStatus) bool {
 		reason := reasonOf(s, v1.ConditionReady)

@@ -19,12 +19,12 @@ func TestIsUnfinished(t *testing.T) {
 		manager *v1.PodManager
 		want    bool
 	}{
-		"done":                {manager: Manager(3, done)},
-		"being deleted":       {manager: Manager(3, done, Deleting), want: true},
-		"edited":              {manager: Manager(3, done, func(m *v1.PodManager) { m.Generation++ }), want: true},
-		"not Ready":           {manager: Manager(3, done, func(m *v1.PodManager) { m.Status.Conditions[0].Status = metav1.ConditionFalse }), want: true},
-		"a pod is missing":    {manager: Manager(4, done), want: true},
-		"there is one a many": {manager: Manager(2, done), want: true},
+		"done":                  {manager: Manager(3, done)},
+		"being deleted":         {manager: Manager(3, done, Deleting), want: true},
+		"edited":                {manager: Manager(3, done, func(m *v1.PodManager) { m.Generation++ }), want: true},
+		"not Ready":             {manager: Manager(3, done, func(m *v1.PodManager) { m.Status.Conditions[0].Status = metav1.ConditionFalse }), want: true},
+		"a pod is missing":      {manager: Manager(4, done), want: true},
+		"there is one too many": {manager: Manager(2, done), want: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestHintAboutVPA(t *testing.T) {
 	pod.Annotations["vpaUpdates"] = "Pod resources updated by web: container 0: cpu request"
 	with, _ := Compute(Reported(m, pod))
 	if got := MessageIn(&with, v1.ConditionReady); got == MessageIn(&without, v1.ConditionReady) {
-		t.Errorf("nothing says so: %q", got)
+		t.Errorf("Ready does not say that the pod was not resized: %q", got)
 	}
 }
 

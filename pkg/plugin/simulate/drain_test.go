@@ -145,7 +145,7 @@ func TestDrainOfUnknownPods(t *testing.T) {
 
 // Pods that leave now still do so in a simulation without a drain: their replacements are not surplus.
 func TestLeavingNow(t *testing.T) {
-	for cause, message := range map[v1.LeavingCause]string{v1.LeavingForDrain: "node node-0 is cordoned", v1.LeavingForNodeLoss: "node node-0 is lost since x"} {
+	for cause, message := range map[v1.LeavingCause]string{v1.LeavingForDrain: "node node-0 is cordoned", v1.LeavingForNodeLoss: "node node-0 has been lost since x"} {
 		live := atRest(2, replaceDrained, func(m *v1.PodManager) {
 			m.Spec.Disruption.NodeLoss = &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}
 		})

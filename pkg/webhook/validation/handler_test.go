@@ -138,9 +138,9 @@ func TestReplay(t *testing.T) {
 func TestGarbage(t *testing.T) {
 	good, endless := creation(short), strings.Repeat("<", 1<<20)
 	tests := map[string]struct{ body, want string }{
-		"nothing":          {"", "no JSON at byte 0"},
+		"nothing":          {"", "malformed JSON at byte 0"},
 		"no JSON":          {"<html>", "invalid character"},
-		"half of a review": {good[:len(good)/2], "no JSON at byte"},
+		"half of a review": {good[:len(good)/2], "malformed JSON at byte"},
 		"a list":           {"[]", "cannot unmarshal array"},
 		"another kind":     {strings.Replace(good, "AdmissionReview", "ConversionReview", 1), `this is "ConversionReview" of "admission.k8s.io/v1", and not an AdmissionReview`},
 		"another version":  {strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v2", 1), `of "admission.k8s.io/v2"`},

@@ -45,7 +45,7 @@ func (n *Nodes) quality(image string) Quality {
 	}
 }
 
-// IsGood reports whether the containers of an image run.
+// IsGood reports whether containers of an image run and become ready.
 func (n *Nodes) IsGood(image string) bool { return n.quality(image) == Good }
 
 // imageID returns the ID of an image. Two names may have the same ID.
@@ -144,12 +144,13 @@ func (n *Nodes) nextContainerStep(p *corev1.Pod) func() {
 	return nil
 }
 
-// staysInBackOff reports whether a container stays in back-off. In calm it does unless its image runs, because the back-off would never end.
+// staysInBackOff reports whether a container stays in back-off. In calm, a container with a broken image does: otherwise it would be restarted
+// without end.
 func (n *Nodes) staysInBackOff(p *corev1.Pod, status *corev1.ContainerStatus, image string) bool {
 	return n.Calm && isInBackOff(status) && n.qualityOf(p, image) != Good
 }
 
-// crashesNow reports whether a running container crashes because of its image. A flaky one mostly becomes ready first.
+// crashesNow reports whether a running container crashes because of its image. A flaky container usually becomes ready first.
 func (n *Nodes) crashesNow(p *corev1.Pod, status *corev1.ContainerStatus) bool {
 	quality := n.qualityOf(p, n.states[p.UID].starts[status.Name].image)
 	if quality == Flaky && !IsReady(p) && !n.Calm && n.dice.Chance(0.7) {

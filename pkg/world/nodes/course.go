@@ -15,7 +15,7 @@ type Course struct {
 	ReadyAfter time.Duration
 	// StopAfter is how long containers take to stop, see StopTime.
 	StopAfter time.Duration
-	// NodeFor chooses the node of a pod. It returns empty if no node takes the pod now. Unplaced is what the scheduler then says.
+	// NodeFor chooses the node of a pod. It returns empty if no node takes the pod now. Unplaced is the scheduler's message in that case.
 	NodeFor  func(*corev1.Pod) string
 	Unplaced string
 	// Quality returns how the containers that were started last in a pod behave.
@@ -57,7 +57,7 @@ func (n *Nodes) isUnplaced(p *corev1.Pod) bool {
 	return p.Spec.NodeName == "" && scheduled != nil && scheduled.Status == corev1.ConditionFalse
 }
 
-// leaveUnplaced says that no node takes a pod, as the scheduler does.
+// leaveUnplaced sets the condition with which the scheduler reports that no node takes a pod.
 func (n *Nodes) leaveUnplaced(p *corev1.Pod) {
 	SetCondition(p, corev1.PodCondition{
 		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: n.course.Unplaced,

@@ -74,7 +74,7 @@ func (n *Nodes) Evict(p *corev1.Pod) {
 	}
 	n.terminateAll(p, 137)
 	if n.dice.Chance(0.3) {
-		// All containers obey: the kubelet loses the reason, but keeps the condition.
+		// All containers exit with 0: the kubelet loses the reason, but keeps the condition.
 		p.Status.Phase, p.Status.Reason = corev1.PodSucceeded, ""
 		n.terminateAll(p, 0)
 	}

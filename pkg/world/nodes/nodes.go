@@ -70,8 +70,9 @@ type State struct {
 	readyAt, written time.Time
 	// starts has what each container was last started with.
 	starts map[string]containerStart
-	// probed has the containers whose startup probes have yet to succeed, and unknownUntil is until when nothing shows whether the probe of a container
-	// that was restarted for an update in place has. doubtfulUntil is the same for a container of an updated pod that was restarted for any reason.
+	// probed has the containers whose startup probes have yet to succeed. Until unknownUntil, nothing shows whether the startup probe of a container
+	// that was restarted for an update in place has succeeded. doubtfulUntil is the same for a container of an updated pod that was restarted for any
+	// reason.
 	probed                      map[string]bool
 	unknownUntil, doubtfulUntil time.Time
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
@@ -216,7 +217,8 @@ func (n *Nodes) openGate(p *corev1.Pod, gate corev1.PodConditionType) {
 	SetCondition(p, corev1.PodCondition{Type: gate, Status: corev1.ConditionTrue, LastTransitionTime: n.serverTime()})
 }
 
-// shouldBeReady reports whether all readiness gates are open, and all long-running containers run and do not crash at once.
+// shouldBeReady reports whether all readiness gates are open, and all long-running containers run, have passed their startup probes, and become
+// ready.
 func (n *Nodes) shouldBeReady(p *corev1.Pod) bool {
 	for _, gate := range p.Spec.ReadinessGates {
 		if found := Condition(p, gate.ConditionType); found == nil || found.Status != corev1.ConditionTrue {

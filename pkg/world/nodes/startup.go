@@ -9,7 +9,7 @@ import (
 // From Kubernetes 1.35 on, a kubelet that has restarted a container for an update in place goes on to report it as started, and the pod as ready,
 // until the startup probe is due for the first time. The pod does not serve meanwhile.
 
-// startupReported is how long after a startup probe is due the API server knows at the latest that it has not succeeded.
+// startupReported is the longest time from when a startup probe is due until the API server knows that the probe has not succeeded.
 const startupReported = 10 * time.Second
 
 // startupProbe returns the startup probe of a container, or nil if it has none.
@@ -24,7 +24,7 @@ func startupProbe(p *corev1.Pod, name string) *corev1.Probe {
 	return nil
 }
 
-// startupKnown is how long after a startup probe is due a pod counts as ready again, as the manual says.
+// startupKnown is the time from when a startup probe is due until the pod counts as ready again, as the manual says.
 const startupKnown = 15 * time.Second
 
 // noteRestart records that the kubelet has restarted a container for an update in place. An old kubelet reports at once that the container has not
@@ -40,12 +40,12 @@ func (n *Nodes) noteRestart(p *corev1.Pod, status *corev1.ContainerStatus) {
 	}
 }
 
-// IsStartupUnknown reports whether a container was restarted for an update in place so short a time ago that the pod does not count as ready yet.
+// IsStartupUnknown reports whether a container was restarted for an update in place so recently that the pod does not count as ready yet.
 func (n *Nodes) IsStartupUnknown(p *corev1.Pod) bool {
 	return n.Now.Before(n.states[p.UID].unknownUntil)
 }
 
-// startupKnownAt returns when a pod counts as ready again whose container was restarted now.
+// startupKnownAt returns when a pod whose container is restarted now counts as ready again.
 func (n *Nodes) startupKnownAt(probe *corev1.Probe) time.Time {
 	return n.serverTime().Add(time.Duration(probe.PeriodSeconds)*time.Second + startupKnown)
 }
@@ -58,7 +58,7 @@ func (n *Nodes) beginStartup(p *corev1.Pod, name string, isDoubtful bool) {
 	}
 }
 
-// IsStartupDoubtful reports whether the controller may take the pod for one that an update in place has restarted a moment ago.
+// IsStartupDoubtful reports whether the controller may believe that a container of the pod was just restarted for an update in place.
 func (n *Nodes) IsStartupDoubtful(p *corev1.Pod) bool {
 	return !n.Now.After(n.states[p.UID].doubtfulUntil.Add(time.Second))
 }
@@ -73,7 +73,7 @@ func (n *Nodes) IsStarting(p *corev1.Pod) bool {
 	return false
 }
 
-// ReportStartup makes kubelets report by now that pods are not ready whose startup probes were due and have not succeeded.
+// ReportStartup makes the kubelets report pods as not ready whose startup probes were due at least startupReported ago and have not succeeded.
 func (n *Nodes) ReportStartup(pods []*corev1.Pod) {
 	for _, p := range pods {
 		if !IsReady(p) || IsFinished(p) || !n.IsStarting(p) {
