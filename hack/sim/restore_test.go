@@ -199,7 +199,7 @@ func rewinds(t *testing.T) int {
 			return int(family.GetMetric()[0].GetCounter().GetValue())
 		}
 	}
-	t.Fatal("there is no such metric")
+	t.Fatal("there is no metric podmanager_rewinds_total")
 	return 0
 }
 
