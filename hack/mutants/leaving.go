@@ -23,7 +23,7 @@ var leavingTable = []entry{
 		after:  "mayCreate := max(len(drained), max(1, manager.MaxSurge())-min(unavailable, extra))",
 	},
 	{
-		name: "drained-zero", about: "zero replicas leave pods on drained nodes", by: byWorld, file: "pkg/plan/leaving/leaving.go",
+		name: "drained-zero", about: "with zero replicas, pods on drained nodes are not deleted", by: byWorld, file: "pkg/plan/leaving/leaving.go",
 		before: " || manager.DesiredReplicas() == 0 {",
 		after:  " || manager.DesiredReplicas() < 0 {",
 	},
@@ -43,7 +43,7 @@ var leavingTable = []entry{
 		after:  "if p.uncovered < 0 {",
 	},
 	{
-		name: "replaced-by-other", about: "a replacement gets the current revision, not that of the pod that leaves", by: byUnit, file: "pkg/plan/rollout/state.go",
+		name: "replaced-by-other", about: "a replacement does not get the revision of the pod that leaves", by: byUnit, file: "pkg/plan/rollout/state.go",
 		before: "range slices.Concat(r.pods, r.leaving) {",
 		after:  "range slices.Concat(r.pods, r.leaving[:0]) {",
 	},

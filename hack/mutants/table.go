@@ -59,7 +59,7 @@ var rolloutTable = []entry{
 		after:  "r.countAvailable(r.UpdatedPods) < r.MinAvailableToProve && !r.hasRolloutRecord(), r.Desired == 0:",
 	},
 	{
-		name: "first-release-forgotten", about: "a first release that was superseded is not returned to", by: byUnit, file: "pkg/plan/rollout/proven.go",
+		name: "first-release-forgotten", about: "no rollback returns to a first release that was superseded", by: byUnit, file: "pkg/plan/rollout/proven.go",
 		before: "if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {",
 		after:  "if r.Old != nil || r.Revisions.Current != nil || r.RolledBack {",
 	},
@@ -108,7 +108,7 @@ var rolloutTable = []entry{
 		after:  "return restartRule",
 	},
 	{
-		name: "excuses-evictions", about: "an eviction for its own limit is excused", by: byUnit, file: "pkg/plan/podstate/disruption.go",
+		name: "excuses-evictions", about: "an eviction of a pod that exceeded its own limit is excused", by: byUnit, file: "pkg/plan/podstate/disruption.go",
 		before: `"Preempting", "NodeLost",`,
 		after:  `"Preempting", "NodeLost", "Evicted",`,
 	},
@@ -118,7 +118,7 @@ var rolloutTable = []entry{
 		after:  " ||",
 	},
 	{
-		name: "rolls-back-for-room", about: "lack of room rolls a revision back", by: byUnit, file: "pkg/plan/rollout/deadline.go",
+		name: "rolls-back-for-room", about: "a revision whose pods have no room is rolled back", by: byUnit, file: "pkg/plan/rollout/deadline.go",
 		before: `return pod.Spec.NodeName != "" && !health.IsAvailable(`,
 		after:  "return !health.IsAvailable(",
 	},
@@ -128,7 +128,7 @@ var rolloutTable = []entry{
 		after:  "next, due, deadline := p.Record, r.DesiredUpdated(), 10*r.Manager.ProgressDeadline()",
 	},
 	{
-		name: "deadline-keeps-outages", about: "the deadline goes on from an outage that is over", by: byUnit, file: "pkg/plan/rollout/deadline.go",
+		name: "deadline-keeps-outages", about: "an outage that is over still counts towards the deadline", by: byUnit, file: "pkg/plan/rollout/deadline.go",
 		before: "|| available >= due || !r.waitsForUpdated(available) {",
 		after:  "{",
 	},
@@ -153,17 +153,17 @@ var rolloutTable = []entry{
 		after:  "",
 	},
 	{
-		name: "healed-from-failed", about: "missing old pods are made from a revision that has failed", by: byUnit, file: "pkg/plan/rollout/state.go",
+		name: "healed-from-failed", about: "missing old pods are created from a revision that has failed", by: byUnit, file: "pkg/plan/rollout/state.go",
 		before: "revision == r.Revisions.Update || revision.HasFailed() ||",
 		after:  "revision == r.Revisions.Update ||",
 	},
 	{
-		name: "healed-from-oldest", about: "missing old pods are made from the oldest revision that runs", by: byWorld, file: "pkg/plan/rollout/state.go",
+		name: "healed-from-oldest", about: "missing old pods are created from the oldest running revision, not the newest", by: byWorld, file: "pkg/plan/rollout/state.go",
 		before: "revision.Number() > newest.Number() {",
 		after:  "revision.Number() < newest.Number() {",
 	},
 	{
-		name: "stale-baseline", about: "missing old pods are made from the current revision, whatever runs", by: byWorld, file: "pkg/plan/rollout/state.go",
+		name: "stale-baseline", about: "missing old pods are created from the current revision, even if others run", by: byWorld, file: "pkg/plan/rollout/state.go",
 		before: "return cmp.Or(newest, r.Revisions.Current)",
 		after:  "return cmp.Or(r.Revisions.Current, newest)",
 	},
@@ -248,7 +248,7 @@ var rolloutTable = []entry{
 		after:  "||",
 	},
 	{
-		name: "marked-at-once", about: "pods that are marked for deletion go whatever is available", by: byWorld, file: "pkg/plan/rollout/actions.go",
+		name: "marked-at-once", about: "marked pods are deleted however few pods are available", by: byWorld, file: "pkg/plan/rollout/actions.go",
 		before: " && (!m.available[pod] || len(m.available) > m.MinAvailableForMarked)",
 		after:  "",
 	},
@@ -282,7 +282,7 @@ var rolloutTable = []entry{
 		after:  "return unused[:0*r.sources.Manager.RevisionsKept()]",
 	},
 	{
-		name: "drops-used", about: "revisions of pods are dropped", by: byWorld, file: "pkg/plan/history/store.go",
+		name: "drops-used", about: "revisions that pods still have are deleted", by: byWorld, file: "pkg/plan/history/store.go",
 		before: "used[pod.Labels[v1.LabelRevision]] = true",
 		after:  "used[pod.Name] = true",
 	},
@@ -320,7 +320,7 @@ var rolloutTable = []entry{
 		after:  "",
 	},
 	{
-		name: "startup-believed", about: "a kubelet that calls a container started too early is believed", by: byWorld, file: "pkg/plan/inplace/progress.go",
+		name: "startup-believed", about: "a kubelet's early report that a container has started is believed", by: byWorld, file: "pkg/plan/inplace/progress.go",
 		before: "started.Add(period+startupLag).Sub(now)",
 		after:  "0*started.Add(period+startupLag).Sub(now)",
 	},

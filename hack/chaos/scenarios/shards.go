@@ -205,7 +205,7 @@ func (c *replicaGroup) setClock(r *replica, length time.Duration, random *rand.R
 		c.history.ExpectOffset(offset)
 		err := faults.SetClock(r.process.PID(), offset)
 		if errors.Is(err, errors.ErrUnsupported) {
-			c.Logf("the clock of one process cannot be set on this platform: this is left out")
+			c.Logf("the clock of one process cannot be set on this platform: this fault is left out")
 			return
 		}
 		c.Must(err)
