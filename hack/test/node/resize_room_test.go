@@ -92,7 +92,7 @@ func TestReplacedBeyondNode(t *testing.T) {
 	s.apply(spec(3, inPlaceIfPossible, "", limited("1", to, "", "")))
 	s.awaitReady(3)
 	if count := s.untouched(before); count != 2 {
-		t.Errorf("%d pods are those of before, want 2", count)
+		t.Errorf("%d pods are the same as before, want 2", count)
 	}
 	s.has(to)
 }

@@ -185,7 +185,7 @@ func (a *actor) follow(events watch.Interface, written *corev1.Pod, until func(r
 	for {
 		select {
 		case <-a.ctx.Done():
-			return errors.New("what was waited for did not come")
+			return errors.New("the pod did not reach the expected state in time")
 		case event, open := <-events.ResultChan():
 			pod, isPod := event.Object.(*corev1.Pod)
 			if !open || !isPod {
