@@ -44,14 +44,14 @@ func TestUndecodableObjects(t *testing.T) {
 	t.Cleanup(restore)
 	for _, bad := range poisons {
 		object := fmt.Sprintf(`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":%q,"labels":{%q:""}},"spec":%s}`, bad.name, privateLabel, bad.spec)
-		s.Await("the loose schema to let "+bad.name+" in", func() (any, bool) {
+		s.Await("the loose schema to admit "+bad.name, func() (any, bool) {
 			err := shared.cluster.Managers.AppsV1().RESTClient().Post().Namespace(s.Name).Resource("podmanagers").Body([]byte(object)).Do(s.Ctx).Error()
 			return err, err == nil
 		})
 	}
 	restore()
 	for _, bad := range poisons {
-		s.Await(bad.name+" to tell", func() (any, bool) {
+		s.Await(bad.name+" to report why it cannot be decoded", func() (any, bool) {
 			out := s.Kubectl("get", "pm", bad.name, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
 			return out, strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, bad.why)
 		})

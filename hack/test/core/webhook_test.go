@@ -24,7 +24,7 @@ func (s *space) validated() *lab.Webhook {
 
 func (s *space) validatedBy(kubeconfig string) *lab.Webhook {
 	s.T.Helper()
-	s.Await("the namespace's ServiceAccount, without which no pod is taken", func() (any, bool) {
+	s.Await("the namespace's ServiceAccount, without which no pod is admitted", func() (any, bool) {
 		_, err := shared.kube.CoreV1().ServiceAccounts(s.Name).Get(s.Ctx, "default", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			s.T.Fatal(err)
