@@ -70,7 +70,7 @@ func TestWebhookIsNotAskedAboutTheSchema(t *testing.T) {
 	s.expect(t, `The PodManager "web" is invalid: spec.template.spec.containers[1]: Duplicate value: {"name":"a"}`+"\n",
 		"web", "{template: {spec: {containers: [{name: a, image: a}, {name: a, image: a}]}}}")
 	if asked := webhook.Calls.Load() - calls; asked > 0 {
-		t.Errorf("the webhook was asked %d times", asked)
+		t.Errorf("the webhook was called %d times", asked)
 	}
 	s.expect(t, "podmanager.apps.mycompany.com/"+long[:52]+" created\n", long[:52], "{image: nginx}")
 }
