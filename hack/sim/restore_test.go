@@ -44,7 +44,7 @@ var restores = map[string]func(l *longRun, before int64){
 func skipLongRaces(t *testing.T, how string) {
 	t.Helper()
 	if isRaced && how != "alone" {
-		t.Skip("it takes too long with the race detector")
+		t.Skip("this test takes too long with the race detector")
 	}
 }
 

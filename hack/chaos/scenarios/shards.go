@@ -190,7 +190,7 @@ func (c *replicaGroup) stopAndContinue(r *replica, length time.Duration) {
 	c.poke() // work that now belongs to the replica's successor
 	r.faults[len(r.faults)-1].to = time.Now()
 	c.Must(r.process.Signal(syscall.SIGCONT))
-	c.Logf("%s goes on", r.name)
+	c.Logf("resumed %s", r.name)
 }
 
 // setClock makes the wall clock of a replica jump several times, forward and back, and then corrects it.

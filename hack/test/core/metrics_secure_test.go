@@ -176,6 +176,6 @@ func TestSecureMetricsWithoutRights(t *testing.T) {
 		t.Errorf("answers %d, want 503: %s", code, body)
 	}
 	if lines := logged(t, p, "cannot create resource"); len(lines) != 1 {
-		t.Errorf("the log does not tell once which right is missing: %q", lines)
+		t.Errorf("the log does not report the missing permission exactly once: %q", lines)
 	}
 }

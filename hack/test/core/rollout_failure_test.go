@@ -27,7 +27,7 @@ const (
 )
 
 // careful returns a minReadySeconds that is longer than crashing pods are ready. The nodes' times are in whole seconds, and a busy machine is late.
-// It is the same for all tests, because some apply it twice.
+// The value is the same for all tests, because some apply it twice.
 var careful = sync.OnceValue(func() string {
 	return fmt.Sprintf("minReadySeconds: %.0f, ", harness.Scaled(8*time.Second).Seconds())
 })

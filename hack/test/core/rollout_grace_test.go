@@ -291,7 +291,7 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	kill(t, f.controller)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	f.private()
-	f.Await("all pods to be as they were", func() (any, bool) {
+	f.Await("all pods to match the old revision again", func() (any, bool) {
 		pods, now := f.Pods(), f.Manager("web")
 		for _, pod := range pods {
 			status := pod.Status.ContainerStatuses[0]

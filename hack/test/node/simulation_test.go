@@ -57,8 +57,8 @@ func testSimulation(t *testing.T) {
 	}
 }
 
-// The same for a resize that the kubelet reports as infeasible. A resize beyond the node is not enough, because the API server refuses it. It takes
-// a pod in the class Guaranteed while the kubelet assigns CPUs to containers.
+// The same comparison for a resize that the kubelet reports as infeasible. A resize beyond the node's capacity does not get that far, because the API
+// server refuses it. The kubelet reports this for a pod of the class Guaranteed while it assigns CPUs to containers.
 func TestSimulationOfInfeasibleResize(t *testing.T) {
 	s := newSpaceAlone(t)
 	assignments := s.nodeFile("kubelet/cpu_manager_state")
