@@ -70,7 +70,7 @@ func TestScaledObjectIsAdmitted(t *testing.T) {
 	}
 }
 
-// The webhook resolves the target. It refuses a PodManager that another object already scales, and a kind that does not exist.
+// The webhook resolves the target. It refuses a ScaledObject for a PodManager that another object already scales, or for a kind that does not exist.
 func TestScaledObjectIsRefused(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 	example(t, "hpa.yaml", "HorizontalPodAutoscaler", hpa)
