@@ -2,20 +2,20 @@
 # A tour of PodManager on a real API server: it prints each kubectl command and its real output, checks the result of each step,
 # and fails at the first wrong one.
 #
-#   demo.sh [up|down]             a cluster of its own, which goes on running until `down`; with NODE=real containers run
-#   demo.sh up|down KUBECONFIG    a cluster that the user has, and that is left as it was; `down` removes what a killed demo has left there
+#   demo.sh [up|down]             a cluster of its own, which keeps running until `down`; with NODE=real it has a node that runs containers
+#   demo.sh up|down KUBECONFIG    a cluster of the user, which is left as it was; `down` removes what a killed demo has left there
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cluster=$root/hack/cluster/cluster.sh
 name=${CLUSTER:-podmanager-demo}
-inherited=${KUBECONFIG:-} # it does not count: installing something there must be asked for
+inherited=${KUBECONFIG:-} # not used by itself: the demo installs something there only if the user asks for it
 export KUBECONFIG
 KUBECONFIG=$("$cluster" kubeconfig "$name")
 state=$(dirname "$KUBECONFIG")
 controller=$state/$name-controller
-flags=() # more of them for the controller
-space=podmanager-system # of the controller's ServiceAccount
+flags=() # additional flags of the controller
+space=podmanager-system # the namespace of the controller's ServiceAccount
 plugin=$state/$name-plugin # the folder of kubectl pm
 cd "$root"
 # The images of the tour: three versions, and an image that does not exist. A real node needs images that it has.
@@ -89,7 +89,7 @@ controller_pid() {
 	pid=$(cat "$controller.pid" 2>/dev/null) && [[ $(ps -p "$pid" -o args= 2>/dev/null) == "$controller "* ]] && echo "$pid"
 }
 
-# stop_controller: fails, and names the process, if that does not end.
+# stop_controller: stops the controller; fails, and names the process, if the controller does not end.
 stop_controller() {
 	local pid deadline=$((SECONDS + 60))
 	if pid=$(controller_pid); then
@@ -253,7 +253,7 @@ down() {
 
 up() {
 	if [ -n "$inherited" ]; then
-		echo "The demo has a cluster of its own. For the one of your environment, say so: make demo KUBECONFIG=$inherited"
+		echo "The demo uses a cluster of its own. To run it on the cluster of your KUBECONFIG: make demo KUBECONFIG=$inherited"
 	fi
 	if [ -f "$KUBECONFIG" ]; then
 		trap 'stop_watch; say "Interrupted. The cluster, which was there before, and the controller go on running: make demo-down"; exit 130' INT TERM

@@ -2,9 +2,9 @@
 # Runs the fuzz tests of pkg/, one after the other, and says how long each took and how many inputs it tried.
 #
 #   fuzz.sh -each TIME [PATTERN]   TIME for each fuzz test whose name matches the pattern
-#   fuzz.sh -all TIME [PATTERN]    TIME for all of them together, beside what compiling takes
+#   fuzz.sh -all TIME [PATTERN]    TIME for all of them together, without the time to compile
 #
-# An input that breaks a test goes into testdata/fuzz beside it: commit it with the repair, and go test tries it from then on. Inputs that
+# An input that breaks a test goes into testdata/fuzz beside it: commit it with the fix, and go test tries it from then on. Inputs that
 # reach new code are kept in Go's build cache, and further runs begin with them; go clean -fuzzcache forgets them.
 #
 # With FUZZ_SEED=N, Go's mutator gets this seed, coverage does not guide it, and nothing is kept: a run tries the same inputs
@@ -73,7 +73,7 @@ for target in "${targets[@]}"; do
 		-test.parallel 2 -test.fuzzminimizetime 200x -test.fuzzcachedir "$cache/$package") >"$log" 2>&1; then
 		result=ok
 	elif grep -q '^ *context deadline exceeded$' "$log" && ! grep -qE 'Failing input|fuzzing process' "$log"; then
-		result=ok # the time is over: up to Go 1.26 a race in the fuzzer makes that a failure now and then (golang/go#75804)
+		result=ok # the time is up: up to Go 1.26 a race in the fuzzer makes that a failure now and then (golang/go#75804)
 	else
 		result=FAILED failed=1
 		cat "$log"

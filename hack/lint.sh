@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked. `lint.sh changed` checks only packages
-# of which a file differs from the commit that main has at its origin, or, without an origin, from the last commit.
+# Checks our own code with gofmt and golangci-lint, and changes nothing. Generated code is not checked. `lint.sh changed` checks only packages with a
+# file that differs from the branch main of the remote origin, or, without such a branch, from the last commit.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -20,7 +20,7 @@ changed() {
 		git diff --name-only --diff-filter=d "$base"
 		git ls-files --others --exclude-standard
 	} | { grep -E '^(cmd|hack|pkg)/.*\.go$' || true; } | xargs -r -n 1 dirname | sort -u | while read -r folder; do
-		# What is in a nested module is not a package of the project.
+		# A folder in a nested module is not a package of the project.
 		if go list -e -tags e2e -f '{{if .Module}}./{{end}}' "./$folder" 2>/dev/null | grep -q .; then echo "./$folder"; fi
 	done
 }

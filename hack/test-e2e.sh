@@ -53,7 +53,7 @@ await() {
 # stop: ends what was started, and says what is left on purpose.
 stop() {
 	local group
-	trap '' INT TERM # who is impatient does not leave a cluster behind
+	trap '' INT TERM # a second Ctrl-C must not leave a cluster behind
 	for group in $compiler $child; do
 		kill -- "-$group" 2>/dev/null || true
 		wait "$group" 2>/dev/null || true
@@ -64,10 +64,10 @@ stop() {
 	else
 		"$cluster" down "$name"
 	fi
-	"$cluster" reap # the clusters that tests had for themselves
+	"$cluster" reap # the separate clusters that tests have started
 }
 
-# compile: makes our programs, and those of all suites in the order in which they are needed. One that is not complete has another name.
+# compile: builds our programs, and the test programs of all suites in the order in which they are needed. An incomplete program has another name.
 compile() {
 	local suite
 	# As make image does, so that they are static, and the real node can run them in a container.
@@ -78,7 +78,7 @@ compile() {
 	done
 }
 
-# compiled SUITE: waits until its program is there, or the compiler has given up.
+# compiled SUITE: waits until the test program of the suite is built, or the compiler has failed.
 compiled() {
 	until [ -x "$work/$1.test" ]; do
 		kill -0 "$compiler" 2>/dev/null || [ -x "$work/$1.test" ] || return 1
@@ -101,7 +101,7 @@ run() {
 
 trap stop EXIT
 trap 'exit 130' INT TERM
-# Most of what runs here ends soon: memory is cheaper than collecting it.
+# Most processes here are short-lived. They collect garbage less often, because memory is cheaper than CPU time.
 export GOGC=${GOGC:-400}
 start compile
 compiler=$!

@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 logs=.bin/test
 mkdir -p "$logs"
 table=$logs/table
-if [ -z "${TEST_TABLE:-}" ] || [ ! -f "$table" ]; then # with TEST_TABLE=both this run adds to the table of the one before
+if [ -z "${TEST_TABLE:-}" ] || [ ! -f "$table" ]; then # with TEST_TABLE=both this run adds to the table of the previous run
 	rm -f "$logs"/*
 	date +%s >"$logs/began"
 fi
@@ -58,7 +58,7 @@ row() {
 		fi
 		echo "==> $target"
 		start=$SECONDS result=passed
-		# What writes down the output stays until the end, also if the row is ended: a target that stops its cluster then still has to say so.
+		# The process that writes the log keeps running even if the row is ended: a target that stops its cluster then can still report that.
 		nice -n "$niceness" make "$target" 2>&1 | (trap '' INT TERM && tee "$log" | results)
 		if [ "${PIPESTATUS[0]}" != 0 ]; then
 			result=FAILED
@@ -122,7 +122,7 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
 done
 [ $# -eq 0 ] || shift
 start 0 "${first[@]}"
-# What waits for a cluster decides when all is over, and on a fresh machine builds that cluster first: the other row takes what it leaves.
+# The row that waits for a cluster takes the longest, and on a fresh machine builds that cluster first. The other row therefore has a lower priority.
 start 5 "$@"
 for group in "${rows[@]}"; do
 	wait "$group"

@@ -7,7 +7,7 @@ module=github.com/mycompany/podmanager
 boilerplate=$root/hack/boilerplate.go.txt
 cd "$root"
 
-# The generators are built from vendor/, so that they have the version of the libraries. -trimpath keeps the folder out of the
+# The generators are built from vendor/, so that their version is that of the libraries. -trimpath keeps the folder out of the
 # programs, so that another folder needs no new compilation.
 export GOFLAGS="${GOFLAGS:-} -trimpath"
 # The generators are installed into our cache, not into the user's folder.

@@ -10,7 +10,7 @@ mkdir -p .bin
 work=$(mktemp -d .bin/verify-chart.XXXXXX) # in the tree, because a kustomization names its bases by relative paths
 trap 'rm -rf "$work"' EXIT
 
-# The chart has no image of its own. It gets the name that the manifest has; the tag has to be the same without help.
+# The chart has no default image, so it gets the image name of the manifest. The tags have to agree without that.
 repository=$(sed -n 's/^ *image: \(.*\):[^:]*$/\1/p' <(sed 's/ *#.*//' artifacts/deployment.yaml))
 
 # render NAMESPACE ARGS...: prints what helm install podmanager would install.
@@ -28,7 +28,7 @@ fi
 render podmanager-system >"$work/chart.yaml"
 go run ./hack/release/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 
-# The same for the controller of one namespace. The chart is told its name; the manifest lets the kubelet put it in.
+# The same for a controller of one namespace. The chart gets the namespace as a value; in the manifest, the kubelet fills it in.
 cat >"$work/kustomization.yaml" <<-'END'
 	apiVersion: kustomize.config.k8s.io/v1beta1
 	kind: Kustomization
@@ -40,7 +40,7 @@ END
 render team-a --set 'namespaces={team-a},crds.enabled=false,priorityClassName=' >"$work/chart.yaml"
 go run ./hack/release/chart compare "$work/manifests.yaml" "$work/chart.yaml"
 
-# with COMPONENT VALUES: compares them with a component of artifacts/ and the values that turn the same on in the chart.
+# with COMPONENT VALUES: compares the chart with these values, and the manifests with the component of artifacts/ that does the same.
 with() {
 	cat >"$work/kustomization.yaml" <<-END
 		apiVersion: kustomize.config.k8s.io/v1beta1

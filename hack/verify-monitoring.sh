@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fails when Prometheus would not take the alerts of artifacts/monitoring, or when one of their unit tests fails. Changes no file.
-# That the chart has the same alerts, hack/verify-codegen.sh checks.
+# Fails when Prometheus would not accept the alerts of artifacts/monitoring, or when one of their unit tests fails. Changes no file.
+# hack/verify-codegen.sh checks that the chart has the same alerts.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../artifacts/monitoring"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs govulncheck over the project, and over our programs with a module of their own: fails when our code calls something with
-# a known vulnerability. Arguments are packages of the project, if not all are meant; "check" only tells, in its last line, why there is no
-# database to go by.
+# a known vulnerability. Arguments are packages of the project, if not all are meant; "check" only prints, in its last line, why no database is
+# available.
 # The database is the module golang.org/x/vulndb, so that the Go module proxy is the only host needed,
 # and the copy in the module cache serves when there is no network at all.
 set -euo pipefail
@@ -31,7 +31,7 @@ cached() {
 	local copies
 	copies=("$(go env GOMODCACHE)/$module@"*/)
 	if [ ! -d "${copies[${#copies[@]} - 1]}" ]; then
-		echo "vulncheck.sh: the Go module proxy does not give the database $module, and the module cache has no copy of it" >&2
+		echo "vulncheck.sh: the Go module proxy does not serve the database $module, and the module cache has no copy of it" >&2
 		return 1
 	fi
 	echo "${copies[${#copies[@]} - 1]%/}"
@@ -48,7 +48,7 @@ if [ "$*" = check ]; then
 fi
 govulncheck=$("$root/hack/tool.sh" govulncheck)
 echo "Vulnerability database of $(age "$database"), $(find "$database/data/osv" -name '*.json' | wc -l | tr -d ' ') entries"
-# check MODULE PACKAGES...: all modules are looked at, also if one has something.
+# check MODULE PACKAGES...: all modules are checked, even if one has findings.
 check() {
 	echo "Checking $1"
 	(cd "$root/$1" && "$govulncheck" -db "file://$database/data/osv" "${@:2}") || result=$?
@@ -57,7 +57,7 @@ check() {
 result=0
 check . "${@:-./...}"
 if [ $# -eq 0 ]; then
-	# The nested modules decide alone, as in hack/tool.sh.
+	# The nested modules alone decide the versions, as in hack/tool.sh.
 	export GOFLAGS=-mod=readonly GOWORK=off CGO_ENABLED=0
 	for module in hack/release/attest hack/release/bundlecheck hack/release/image hack/release/registry hack/tools/kstatus hack/tools/kustomize; do
 		check "$module" ./...

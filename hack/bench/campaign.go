@@ -31,7 +31,7 @@ func run(ctx context.Context, o options) error {
 	case len(chosen) == 0 && len(leftOut) > 0:
 		return fmt.Errorf("-only %s: %s needs NODE=real", o.only, strings.Join(leftOut, ", "))
 	case len(chosen) == 0:
-		return fmt.Errorf("-only %s: there is no such workload, but %s", o.only, workloadNames())
+		return fmt.Errorf("-only %s matches no workload; the workloads are %s", o.only, workloadNames())
 	}
 	if o.realNode {
 		if err := lab.CheckRealNode(ctx); err != nil { // fail early, not in the middle of the run

@@ -12,7 +12,7 @@ import (
 	"github.com/mycompany/podmanager/hack/bench/figures"
 )
 
-// thisMachine describes the machine that the bench runs on, and the commit that it measures. The version of Kubernetes is known later.
+// thisMachine describes the machine that the bench runs on, and the commit that it measures. The version of Kubernetes is added later.
 func thisMachine() figures.Machine {
 	commit := "unknown"
 	if out, err := exec.Command("git", "describe", "--always", "--dirty").Output(); err == nil {
@@ -53,7 +53,7 @@ func parseCPU(stat string) (cpuTicks, error) {
 	line, _, _ := strings.Cut(stat, "\n")
 	fields := strings.Fields(line)
 	if len(fields) < 9 || fields[0] != "cpu" {
-		return cpuTicks{}, fmt.Errorf("/proc/stat is not understood: %s", line)
+		return cpuTicks{}, fmt.Errorf("/proc/stat cannot be parsed: %s", line)
 	}
 	var ticks cpuTicks
 	for i, field := range fields[1:9] {

@@ -50,22 +50,22 @@ func parse(arguments []string) (options, error) {
 			o.only, err = regexp.Compile(text)
 			return err
 		})
-	flags.Float64Var(&o.Scale, "scale", 1, "shrink the workloads: 0.05 takes a minute or two, and proves only that all works")
+	flags.Float64Var(&o.Scale, "scale", 1, "shrink the workloads: 0.05 takes a minute or two, and shows only that the bench works")
 	flags.StringVar(&o.Out, "out", ".bench", "folder for report.md, report.json, report.svg and the logs")
-	flags.StringVar(&o.Cluster, "cluster", "podmanager-bench", "name of the cluster; if there is one of this name it is replaced")
+	flags.StringVar(&o.Cluster, "cluster", "podmanager-bench", "name of the cluster; an existing cluster of this name is replaced")
 	flags.BoolVar(&o.Keep, "keep", false, "leave the cluster running")
 	flags.IntVar(&o.ShardPods, "shard-pods", 20_000, "pods of the workload shards; 50000, which a goal is about, take much longer")
 	flags.Func("flags", "more flags for our controller, such as '-workers 20'; the report names them", func(text string) error {
 		o.Flags = strings.Fields(text)
 		return nil
 	})
-	flags.BoolVar(&o.check, "check", false, "a missed goal is a failure; without it, only what could not be measured is")
+	flags.BoolVar(&o.check, "check", false, "fail if a goal is missed; without this flag, fail only if something could not be measured")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return o, fmt.Errorf("%q is not understood: there are only flags", flags.Args())
+		return o, fmt.Errorf("%q: bench takes no arguments, only flags", flags.Args())
 	case o.Scale <= 0 || o.Scale > 1:
 		return o, fmt.Errorf("-scale %v: it must be above 0 and at most 1", o.Scale)
 	case o.ShardPods < 0:

@@ -28,9 +28,9 @@ type campaign struct {
 	scenarios []testenv.Scenario
 	seed      uint64
 	duration  time.Duration
-	// timed means that the user has set the duration. The scenarios take turns until it is over, and some may not run.
+	// timed means that the user has set the duration. The scenarios take turns until the time is up, and some may not run.
 	timed bool
-	// rounds is the number of runs of each scenario; 0 for the scenarios' numbers.
+	// rounds is the number of runs of each scenario; 0 for the number that each scenario sets.
 	rounds int
 	// starve is the percentage of each CPU that other programs take.
 	starve int
@@ -98,7 +98,8 @@ func (c *campaign) expectation(contenders int) string {
 	}
 	runs := max(1, int(c.duration/usualRun)*parallel)
 	if all := len(c.scenarios); runs < all {
-		return fmt.Sprintf("%v is enough for about %d of %d scenarios: they take turns until the time is over, and the end names those that had no round.", c.duration, runs, all)
+		return fmt.Sprintf("%v is enough for about %d of %d scenarios: they run in turn until the time is up, and the summary names those that did not run.",
+			c.duration, runs, all)
 	}
 	return fmt.Sprintf("%v should be enough for each of %d scenarios; no run starts later.", c.duration, len(c.scenarios))
 }

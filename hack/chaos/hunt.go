@@ -65,7 +65,7 @@ func chooseMutants(names string, suits func(mutants.Mutant) bool) ([]mutants.Mut
 	}
 	chosen := slices.DeleteFunc(all, func(m mutants.Mutant) bool { return !pattern.MatchString(m.Name) || !suits(m) })
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("there is no mutant %s here; -mutants list prints them", names)
+		return nil, fmt.Errorf("no suitable mutant matches %s; -mutants list prints all mutants", names)
 	}
 	for _, m := range chosen {
 		if _, err := m.Patched("."); err != nil {
@@ -185,7 +185,7 @@ func listMutants() error {
 		}
 		fmt.Printf("%-20s %s\n%-20s caught by %s\n", m.Name, m.About, "", strings.Join(by, ", "))
 		if m.Unsimulated != "" {
-			fmt.Printf("%-20s not by simulation: %s\n", "", m.Unsimulated)
+			fmt.Printf("%-20s no simulation can catch it: %s\n", "", m.Unsimulated)
 		}
 	}
 	return err

@@ -23,14 +23,15 @@ import (
 func main() {
 	c := &campaign{}
 	only := flag.String("scenario", "", "`names` of scenarios, as a regular expression; list prints them all")
-	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short always the same")
+	flag.Uint64Var(&c.seed, "seed", 0, "`number` that decides all random choices; 0 for a new one, or with -short for a fixed one")
 	flag.IntVar(&c.rounds, "rounds", 0, "how `many` runs of each scenario with our controller only, several at a time, each with the next seed")
-	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have had none; by default every scenario has one, and all of them have 15m")
+	flag.DurationVar(&c.duration, "duration", 0, "`time` after which no more runs start, even if some scenarios have not run; "+
+		"by default every scenario runs at least once, and more rounds start for 15m")
 	flag.BoolVar(&c.short, "short", false, "some of the scenarios, shortened, with our controller only, as in make test-all")
 	flag.BoolVar(&c.withoutPeer, "without-peer", false, "run our controller only, not the ReplicaSet controller")
 	hunted := flag.String("mutants", "", "`names` of broken controllers, as a regular expression, that the scenarios have to catch; list prints them all")
 	simulated := flag.Bool("simulated", false, "let the simulation catch the mutants, instead of the scenarios")
-	flag.IntVar(&c.starve, "starve", 0, "how many `percent` of each processor other programs take meanwhile")
+	flag.IntVar(&c.starve, "starve", 0, "the `percentage` of each processor that another program takes during the campaign")
 	flag.StringVar(&c.folder, "out", ".chaos", "`folder` for the report and the logs of the runs")
 	cluster := flag.String("cluster", "podmanager-chaos", "`name` of the cluster to create; it replaces a cluster of this name")
 	flag.Parse()

@@ -167,9 +167,9 @@ func (t *table) summary() string {
 		counts = append(counts, fmt.Sprintf("%d %s", t.Counts[goal.what], goal.what))
 	}
 	text := fmt.Sprintf("SEED=%d: %d runs on %d cores; PodManager's part had %s. The oracle judged %d versions of objects (%d gaps, where the API server was restarted). "+
-		"The slowest write took %.1f s, and the judges allow for that.", t.Seed, runs, t.Cores, strings.Join(counts, ", "), versions, gaps, slowest.Seconds())
+		"The slowest write took %.1f s, and the limits allow for that.", t.Seed, runs, t.Cores, strings.Join(counts, ", "), versions, gaps, slowest.Seconds())
 	if len(t.NoRound) > 0 {
-		text += fmt.Sprintf(" %d scenarios had no round, for want of time: %s.", len(t.NoRound), strings.Join(t.NoRound, ", "))
+		text += fmt.Sprintf(" %d scenarios did not run, because the time was up: %s.", len(t.NoRound), strings.Join(t.NoRound, ", "))
 	}
 	if len(t.Missed) > 0 {
 		text += " Too few: " + strings.Join(t.Missed, ", ") + "."

@@ -51,7 +51,7 @@ func TestTable(t *testing.T) {
 func TestNoRound(t *testing.T) {
 	ours, theirs := testenv.Result{Scenario: "a", Contender: "PodManager"}, testenv.Result{Scenario: "b", Contender: "ReplicaSet"}
 	table := newTable(&campaign{scenarios: []testenv.Scenario{{Name: "a"}, {Name: "b"}, {Name: "c"}}, results: []testenv.Result{ours, theirs}})
-	if want := "2 scenarios had no round, for want of time: b, c."; !strings.Contains(table.text(), want) {
+	if want := "2 scenarios did not run, because the time was up: b, c."; !strings.Contains(table.text(), want) {
 		t.Errorf("the table does not say %q:\n%s", want, table.text())
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// searchTime is how much CPU time the simulation has to catch a mutant.
 	searchTime = time.Minute
-	// courseLimit is how many seconds of CPU time a course may take. Few take more than ten; one that takes longer does not end at all.
+	// courseLimit is how many seconds of CPU time a course may take. Few take more than ten; one that takes longer than the limit does not end at all.
 	courseLimit = 30
 
 	// simulation is the package whose courses are searched.
@@ -92,7 +92,7 @@ func (s *searcher) search(ctx context.Context, program string, seed uint64) (by 
 		if s.known[seed] == "" {
 			return fmt.Sprintf("seed %d: %s", seed, violation), total, nil
 		}
-		fmt.Printf("seed %d says nothing, because the sound controller violates it, too: %s\n", seed, s.known[seed])
+		fmt.Printf("seed %d proves nothing, because the sound controller also has a violation in this course: %s\n", seed, s.known[seed])
 	}
 	return "", total, nil
 }
@@ -126,7 +126,7 @@ func runTests(ctx context.Context, path string, limit time.Duration, command ...
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() && ctx.Err() == nil {
-		return fmt.Sprintf("not at its end after %v of CPU", limit), took, nil
+		return fmt.Sprintf("the test had not ended after %v of CPU time", limit), took, nil
 	}
 	return "", took, fmt.Errorf("%v: %w\n%s", command, err, out)
 }

@@ -50,7 +50,7 @@ fail() {
 }
 
 # ctl ARGS...: runs kwokctl for this cluster. kwokctl takes the first kubectl on PATH, which must be ours.
-# It runs in the background, so that a signal to this script is noticed at once; and the lock is not for what it starts.
+# It runs in the background, so that this script notices a signal at once. The processes that kwokctl starts do not inherit the lock.
 ctl() {
 	# The components collect garbage less often: a machine has more memory to give than processors.
 	KWOK_WORKDIR=$state PATH=$bin:$PATH GOGC=${GOGC:-400} "$bin/kwokctl" --name "$name" "$@" >>"$log" 2>&1 9>&- &
@@ -126,7 +126,7 @@ await() {
 	done
 }
 
-# populate: creates the simulated nodes. Their names tell that they are no machines; they take more pods than a machine.
+# populate: creates the simulated nodes. Their names show that they are not machines, and they take more pods than a machine would.
 populate() {
 	ctl scale node simulated-node --replicas "$nodes" --serial-length 1 --param .allocatable.pods=2000
 }
@@ -139,8 +139,8 @@ join() {
 	}
 }
 
-# reserve: prints settings with ports that no other cluster has. kwokctl would take any on which nothing listens at the moment; they may be
-# of a component that was killed, and is about to start again.
+# reserve: prints settings with ports that no other cluster has. kwokctl would take any ports on which no program listens at the moment. Such a port
+# may belong to a component that was killed, and is about to start again.
 reserve() {
 	local port=32768 used option
 	used=" $(awk '$1 ~ /Port:$/ {print $2}' "$state"/clusters/*/kwok.yaml 2>/dev/null | tr '\n' ' ' || true) "
@@ -233,7 +233,7 @@ began() {
 	fi
 }
 
-# own: writes down whose the cluster is. The time tells the owner from a later process with the same pid.
+# own: records which process the cluster belongs to. The start time distinguishes the owner from a later process with the same pid.
 own() {
 	local time
 	rm -f "$home/owner"

@@ -1,4 +1,4 @@
-# The demo on a cluster that the user has: what it installs there, and how that goes away again. Part of demo.sh.
+# The demo on a cluster that the user has: what it installs there, and how that is removed. Part of demo.sh.
 # shellcheck shell=bash disable=SC2034,SC2154 # its variables are those of demo.sh
 
 crd=podmanagers.apps.mycompany.com
@@ -50,7 +50,7 @@ obstacles() {
 	for object in "crd $crd" "namespace $space"; do
 		found=$(exists $object 2>/dev/null) || echo "you may not see whether there is a $object"
 		if [ -n "$found" ] && [ -n "$(marked $object)" ]; then
-			echo "the $object is there from another demo. If that does not run any more: make demo-down KUBECONFIG=..."
+			echo "the $object belongs to another demo. If that demo no longer runs, remove it with: make demo-down KUBECONFIG=..."
 		elif [ -n "$found" ]; then
 			echo "the $object is there already, and the demo would delete it at its end: take another cluster"
 		fi
@@ -131,7 +131,7 @@ up() {
 	say "Every step was seen. To keep a controller on this cluster: make deploy IMG=..."
 }
 
-# remove KIND NAME: deletes an object if it is the demo's, and waits for its end. It notes what is left then.
+# remove KIND NAME: deletes an object if it is the demo's, and waits for its end. It records what could not be deleted.
 remove() {
 	local found
 	found=$(marked "$1" "$2") || found=perhaps

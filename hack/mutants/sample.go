@@ -59,7 +59,7 @@ func (h hunt) measure(ctx context.Context, p *program) error {
 	hits := filepath.Join(h.folder, "hits")
 	began := time.Now()
 	if out, err := p.run(ctx, maxTime, "MUTANT_HITS="+hits); err != nil {
-		return fmt.Errorf("%s fails without a mutant: %w\n%s", p.path, err, out)
+		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p.path, err, out)
 	}
 	p.takes, p.reached = time.Since(began), map[int]bool{}
 	data, err := os.ReadFile(hits)

@@ -16,7 +16,7 @@ func TestTableApplies(t *testing.T) {
 	for _, entry := range table {
 		t.Run(entry.name, func(t *testing.T) {
 			if names[entry.name] {
-				t.Error("two mutants have this name")
+				t.Error("two mutants of the table have this name")
 			}
 			names[entry.name] = true
 			files, err := mutants.Replaced(entry.name, entry.file, entry.before, entry.after).Patched(root)

@@ -28,18 +28,18 @@ func TestTarball(t *testing.T) {
 		t.Fatal(err)
 	}
 	if compressed.Name != "" || !compressed.ModTime.IsZero() {
-		t.Errorf("the compressed file says of itself %+v, want nothing", compressed.Header)
+		t.Errorf("the gzip header is %+v, want neither name nor time", compressed.Header)
 	}
 	entries := tar.NewReader(compressed)
 	for _, want := range testFiles {
 		checkEntry(t, entries, want)
 	}
 	if _, err := entries.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("there is more in it (error %v)", err)
+		t.Errorf("the archive has more entries (error %v)", err)
 	}
 	again, err := gzipped(testFiles, testTime, gzip.Header{OS: 255})
 	if err != nil || !bytes.Equal(data, again) {
-		t.Errorf("in another time zone the archive is another one (error %v)", err)
+		t.Errorf("in another time zone the archive has other bytes (error %v)", err)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestZip(t *testing.T) {
 	}
 	again, err := zipped(testFiles, testTime)
 	if err != nil || !bytes.Equal(data, again) {
-		t.Errorf("in another time zone the archive is another one (error %v)", err)
+		t.Errorf("in another time zone the archive has other bytes (error %v)", err)
 	}
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {

@@ -30,7 +30,7 @@ func TestSign(t *testing.T) {
 			t.Errorf("%s: %q is not in\n%s", name, test.told, told.String())
 		}
 		if test.key == "key.pub" && !strings.Contains(told.String(), "-image mycompany/podmanager -digest "+testDigest+" -go go1.") {
-			t.Errorf("%s: it is told\n%s", name, told.String())
+			t.Errorf("%s: the attest tool is called with\n%s", name, told.String())
 		}
 	}
 }

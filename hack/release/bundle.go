@@ -21,7 +21,7 @@ func bundleCommand(args []string) error {
 	flags.StringVar(&b.created, "created", "", "the commit's time, for example 2026-01-31T12:00:00Z")
 	layout := flags.String("layout", "", "the image, as make release has built it")
 	flags.StringVar(&b.platforms, "platforms", "", "the platforms of the image, such as 'linux/amd64 linux/arm64'")
-	flags.Var(&b.replaces, "replaces", "the version of the bundle before, if there is one")
+	flags.Var(&b.replaces, "replaces", "the version of the previous bundle, if there is one")
 	out := flags.String("out", "", "the folder to write; an older bundle there is replaced")
 	if err := parse(flags, args, "replaces"); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (b bundling) files(artifacts string, told io.Writer) ([]file, error) {
 	for _, one := range operator.others {
 		switch {
 		case one.kind() == "Namespace":
-			fmt.Fprintf(told, "Namespace %s is left out: OLM installs where it is told, and the bundle suggests this one\n", one.name())
+			fmt.Fprintf(told, "Namespace %s is left out: users tell OLM where to install, and the bundle only suggests this namespace\n", one.name())
 		case !slices.Contains(carried, one.kind()):
 			fmt.Fprintf(told, "%s %s is left out: OLM does not take it from a bundle, so apply it yourself\n", one.kind(), one.name())
 		default:

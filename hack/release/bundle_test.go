@@ -58,7 +58,7 @@ func TestBundleFiles(t *testing.T) {
 	}
 	for name, text := range files {
 		if strings.HasPrefix(name, "manifests/") && strings.Contains(text, "\n  namespace:") {
-			t.Errorf("%s has a namespace, and OLM decides that", name)
+			t.Errorf("%s has a namespace, which OLM has to choose", name)
 		}
 		for _, kind := range []string{"serviceaccount", "binding", "namespace.", "quota", "networkpolicy", "controller.clusterrole", "deployment"} {
 			if strings.Contains(name, kind) {
@@ -67,12 +67,12 @@ func TestBundleFiles(t *testing.T) {
 		}
 	}
 	if description := text(serviceVersionOf(t, files), "spec", "description"); !strings.Contains(description, policy.Apply) {
-		t.Errorf("how to apply the policies is not told in\n%s", description)
+		t.Errorf("the description does not say how to apply the policies:\n%s", description)
 	}
 	for _, want := range []string{"ValidatingAdmissionPolicy podmanager-pod-rights", "ValidatingAdmissionPolicyBinding podmanager-revision-rights",
 		"Namespace podmanager-system", "ResourceQuota podmanager-controller", "NetworkPolicy podmanager-controller"} {
 		if !strings.Contains(told, want+" is left out: ") {
-			t.Errorf("that %s is left out is not told in\n%s", want, told)
+			t.Errorf("the output does not say that %s is left out:\n%s", want, told)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestBundleServiceVersion(t *testing.T) {
 	}
 }
 
-// TestBundleDescriptors checks that a console describes a field like kubectl explain.
+// TestBundleDescriptors checks that the console of OpenShift describes a field like kubectl explain.
 func TestBundleDescriptors(t *testing.T) {
 	files, _ := testBundle(t, testBundling)
 	definitions, _ := at(serviceVersionOf(t, files), "spec", "customresourcedefinitions", "owned").([]any)

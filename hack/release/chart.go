@@ -55,7 +55,7 @@ func setRepository(chart, repository string) error {
 		}
 		before := fmt.Sprintf(form, "")
 		if strings.Count(string(data), before) != 1 {
-			return fmt.Errorf("%q is not once in %s", before, path)
+			return fmt.Errorf("%q must occur exactly once in %s", before, path)
 		}
 		if err := os.WriteFile(path, []byte(strings.Replace(string(data), before, fmt.Sprintf(form, repository), 1)), 0o644); err != nil {
 			return err
@@ -74,7 +74,7 @@ func setDigest(chart, digest string) error {
 	}
 	const before = "\nannotations:\n"
 	if strings.Count(string(data), before) != 1 {
-		return fmt.Errorf("%q is not once in %s", before, path)
+		return fmt.Errorf("%q must occur exactly once in %s", before, path)
 	}
 	changed := strings.Replace(string(data), before, before+"  apps.mycompany.com/image-digest: "+digest+"\n", 1)
 	return os.WriteFile(path, []byte(changed), 0o644)

@@ -33,8 +33,8 @@ func TestSetRepository(t *testing.T) {
 	if err != nil || !strings.Contains(string(readme), "| `image.repository` | `\""+repository+"\"` |") {
 		t.Errorf("the table of the values does not have the repository (error %v)", err)
 	}
-	if err := setRepository(chart, repository); err == nil || !strings.Contains(err.Error(), "is not once in") {
-		t.Errorf("a repository that is set already is replaced: error %v", err)
+	if err := setRepository(chart, repository); err == nil || !strings.Contains(err.Error(), "must occur exactly once in") {
+		t.Errorf("a repository that is already set can be replaced: error %v", err)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestSetDigest(t *testing.T) {
 	}
 	delete(annotations, "apps.mycompany.com/image-digest")
 	if !reflect.DeepEqual(before, after) {
-		t.Errorf("the rest is %v, and was %v", after, before)
+		t.Errorf("the rest of Chart.yaml is %v, and was %v", after, before)
 	}
 }
 

@@ -36,7 +36,7 @@ func check(tree repository, stamps stamps) error {
 		return err
 	}
 	if shallow == "true" {
-		return errors.New("the clone has only a part of the log, and the notes are made of it: git fetch --unshallow --tags")
+		return errors.New("the clone is shallow, but the release notes need the whole log: git fetch --unshallow --tags")
 	}
 	return checkTags(tree, stamps.version)
 }

@@ -24,7 +24,7 @@ func addDefinition(spec, crd map[string]any) error {
 			path := text(descriptor, "path")
 			field := at(schema, append([]string{"properties", part}, propertyPath(path)...)...)
 			if text(field, "description") == "" {
-				return fmt.Errorf("bundle.yaml has %s.%s, and the CRD has no such field, or says nothing of it", part, path)
+				return fmt.Errorf("bundle.yaml has %s.%s, but the CRD has no such field, or no description of it", part, path)
 			}
 			descriptor.(map[string]any)["description"] = sentence(text(field, "description"))
 		}

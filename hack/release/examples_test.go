@@ -39,7 +39,7 @@ func decodeStrictly(t *testing.T, document string) runtime.Object {
 	return object
 }
 
-// TestExamples checks that the examples have no field that the API does not have, and that what is beside a PodManager is about it.
+// TestExamples checks that the examples have no field that the API does not have, and that the other objects in a file refer to its PodManager.
 func TestExamples(t *testing.T) {
 	for _, folder := range []string{"examples", "integrations/examples"} {
 		files, err := filepath.Glob(filepath.Join(artifacts, folder, "*.yaml"))
@@ -64,11 +64,11 @@ func checkExample(t *testing.T, file string) {
 		t.Fatal("the first object is not a PodManager")
 	}
 	if (manager.Spec.Image == "") == (manager.Spec.Template == nil) {
-		t.Error("the PodManager has image and template, or none of both")
+		t.Error("the PodManager has both image and template, or neither")
 	}
 	for _, document := range documents[1:] {
 		if target := targetOf(t, document); target != v1.GroupVersion.String()+" "+v1.Kind+" "+manager.Name {
-			t.Errorf("this is about %q, and not about the PodManager %s:\n%s", target, manager.Name, document)
+			t.Errorf("this object refers to %q, and not to the PodManager %s:\n%s", target, manager.Name, document)
 		}
 	}
 }

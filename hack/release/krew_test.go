@@ -24,7 +24,7 @@ func TestKrewManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.APIVersion != "krew.googlecontainertools.github.com/v1alpha2" || got.Kind != "Plugin" || got.Spec.Version != "v0.2.0" {
-		t.Errorf("it is a %s %s of version %s", got.APIVersion, got.Kind, got.Spec.Version)
+		t.Errorf("the manifest is a %s %s of version %s", got.APIVersion, got.Kind, got.Spec.Version)
 	}
 	if name := got.Metadata["name"]; !regexp.MustCompile(`^[a-z][a-z0-9-]*$`).MatchString(name) || strings.HasPrefix(name, "kubectl") {
 		t.Errorf("the name %q is not in lower case with hyphens, or repeats kubectl", name)

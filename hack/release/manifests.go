@@ -19,7 +19,7 @@ type manifest struct {
 func (m manifest) kind() string { return text(m.object, "kind") }
 func (m manifest) name() string { return text(m.object, "metadata", "name") }
 
-// readManifests reads the objects of artifacts/kustomization.yaml. This does the work of kustomize itself, so that no kubectl is needed and its
+// readManifests reads the objects of artifacts/kustomization.yaml. It does the work of kustomize itself, so that no kubectl is needed and its
 // version does not affect the result. It supports only resources, and refuses anything else.
 func readManifests(folder string) ([]manifest, error) {
 	const list = "kustomization.yaml"
@@ -33,7 +33,7 @@ func readManifests(folder string) ([]manifest, error) {
 		Resources  []string `json:"resources"`
 	}
 	if err := yaml.UnmarshalStrict(data, &kustomization); err != nil {
-		return nil, fmt.Errorf("%s says more than hack/release understands, which is a list of files: %w", list, err)
+		return nil, fmt.Errorf("%s has fields besides resources, which hack/release does not support: %w", list, err)
 	}
 	var manifests []manifest
 	for _, resource := range kustomization.Resources {

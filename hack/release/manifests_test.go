@@ -22,7 +22,7 @@ func TestInstallYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(install, "# PodManager v0.2.0: kubectl apply -f https://example.com/v0.2.0/install.yaml\n") {
-		t.Errorf("it begins with %.100q", install)
+		t.Errorf("install.yaml begins with %.100q", install)
 	}
 	parts := strings.Split(install, "\n---\n")
 	if len(parts) != len(manifests) {
@@ -40,7 +40,7 @@ func TestInstallYAML(t *testing.T) {
 		}
 	}
 	if len(changed) != 1 || changed[0] != "image: registry.example.com/podmanager:v0.2.0@"+testDigest {
-		t.Errorf("changed are the lines %q, want the image alone", changed)
+		t.Errorf("the changed lines are %q, want only the image", changed)
 	}
 }
 

@@ -39,7 +39,7 @@ func packCommand(args []string) error {
 	p.addFlags(flags)
 	flags.StringVar(&p.url, "url", "", "where the files will be downloaded from")
 	flags.StringVar(&p.work, "work", "", "the folder with what is compiled: image, and plugin/OS/ARCH")
-	flags.StringVar(&p.out, "out", "", "the folder to write; the files of an older release there go")
+	flags.StringVar(&p.out, "out", "", "the folder to write; the files of an older release in it are deleted")
 	flags.StringVar(&p.helm, "helm", "", "the program helm")
 	flags.StringVar(&p.imageTool, "image-tool", "", "the program of hack/release/image")
 	p.attest.addFlags(flags)

@@ -44,7 +44,7 @@ func TestPackPlugins(t *testing.T) {
 		t.Errorf("got\n%q, want\n%q", got, want)
 	}
 	if !bytes.HasPrefix(plugins[0].archive.data, []byte("\x1f\x8b")) || !bytes.HasPrefix(plugins[1].archive.data, []byte("PK")) {
-		t.Error("an archive is not what its name says")
+		t.Error("an archive does not have the format of its extension")
 	}
 	if _, err := packPlugins(t.TempDir(), "../../LICENSE", imageTool, testStamps("v0.2.0")); err == nil || !strings.Contains(err.Error(), "PLUGIN_PLATFORMS") {
 		t.Errorf("error %v, want one that says how to get plugins", err)

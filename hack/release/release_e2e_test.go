@@ -51,11 +51,11 @@ func contents(t *testing.T, folder string) map[string][]byte {
 func checkSame(t *testing.T, first, second string) {
 	one, other := contents(t, first), contents(t, second)
 	if len(one) == 0 || len(one) != len(other) {
-		t.Errorf("%d files, and then %d", len(one), len(other))
+		t.Errorf("the first release has %d files, the second %d", len(one), len(other))
 	}
 	for name, data := range one {
 		if !bytes.Equal(data, other[name]) {
-			t.Errorf("%s is another one: compare %s and %s", name, filepath.Join(first, name), filepath.Join(second, name))
+			t.Errorf("%s differs: compare %s and %s", name, filepath.Join(first, name), filepath.Join(second, name))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func checkSignature(t *testing.T, tree repository, key, folder string) {
 		t.Errorf("make release-verify: %v\n%s", err, output)
 	}
 	if output, err := verify(newKey(t)+".signers", folder); err == nil || !strings.Contains(output, "is not trusted") {
-		t.Errorf("by another key: error %v\n%s", err, output)
+		t.Errorf("with only another key trusted: error %v\n%s", err, output)
 	}
 	changed := t.TempDir()
 	if err := os.CopyFS(changed, os.DirFS(folder)); err != nil {
@@ -132,7 +132,7 @@ func checkSignature(t *testing.T, tree repository, key, folder string) {
 		t.Fatal(err)
 	}
 	if output, err := verify(key+".signers", changed); err == nil || !strings.Contains(output, installFile) {
-		t.Errorf("with another file: error %v\n%s", err, output)
+		t.Errorf("with a changed file: error %v\n%s", err, output)
 	}
 }
 
@@ -145,11 +145,11 @@ func checkPlugin(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	if files := contents(t, unpacked); len(files) != 2 || !bytes.Equal(files["LICENSE"], license) {
-		t.Errorf("there are %d files in it, want the plugin and its license", len(files))
+		t.Errorf("there are %d files in the archive, want the plugin and its license", len(files))
 	}
 	sbom, err := os.ReadFile(filepath.Join(folder, "kubectl-podmanager_v0.2.0_linux_amd64.spdx.json"))
 	if err != nil || !bytes.Contains(sbom, []byte(`"versionInfo": "v0.2.0"`)) || !bytes.Contains(sbom, []byte("pkg:golang/k8s.io/client-go@")) {
-		t.Errorf("the SBOM does not tell the version and modules of the plugin (error %v):\n%s", err, sbom)
+		t.Errorf("the SBOM does not have the version and modules of the plugin (error %v):\n%s", err, sbom)
 	}
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("the plugin was not started: it is for linux/amd64")
@@ -253,7 +253,7 @@ func checkBundle(t *testing.T, first, second repository) {
 		t.Fatal(err)
 	}
 	if output, err := exec.Command(validator, bundle).CombinedOutput(); err == nil {
-		t.Errorf("a bundle without its CRD is found right:\n%s", output)
+		t.Errorf("a bundle without its CRD passes the validation:\n%s", output)
 	}
 }
 
@@ -274,6 +274,6 @@ func checkRefused(t *testing.T, tree repository, folder string) {
 		}
 	}
 	if after := contents(t, folder); len(after) != len(before) {
-		t.Errorf("%d files are left of %d", len(after), len(before))
+		t.Errorf("%d of the %d files of the previous release are left", len(after), len(before))
 	}
 }

@@ -43,7 +43,7 @@ func readOperator(manifests []manifest) (operator, error) {
 		}
 	}
 	if account == "" {
-		return found, errors.New("there is no Deployment with a ServiceAccount")
+		return found, errors.New("the manifests have no Deployment with a ServiceAccount")
 	}
 	found.readRules(manifests, account)
 	if found.crd.object == nil || found.clusterRules == nil || found.rules == nil || found.namespace.object == nil {
@@ -137,12 +137,12 @@ func (b bundling) addMetadata(csv map[string]any, operator operator, artifacts s
 	annotations["containerImage"] = b.pinned()
 	annotations["createdAt"] = b.created
 	annotations["operatorframework.io/suggested-namespace"] = operator.namespace.name()
-	// With its labels, which decide which pods may run there.
+	// The template has the namespace's labels, which decide which pods may run there.
 	annotations["operatorframework.io/suggested-namespace-template"] = string(namespace)
 	return nil
 }
 
-// readExamples returns the list of all examples that a console offers.
+// readExamples returns all examples as the JSON list of the annotation alm-examples. The console of OpenShift offers them to users.
 func readExamples(folder string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {

@@ -45,7 +45,7 @@ func TestImages(t *testing.T) {
 	for _, text := range []string{"", "podmanager", "127.0.0.1:5000/podmanager", "podmanager:", ":v1", "a b:v1", "podmanager@sha256:0"} {
 		var got image
 		if err := got.Set(text); err == nil {
-			t.Errorf("%q is taken as %+v", text, got)
+			t.Errorf("%q is accepted as %+v", text, got)
 		}
 	}
 }

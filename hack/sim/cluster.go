@@ -123,7 +123,7 @@ func (c *Cluster) observe(change *apiserver.Change) {
 	c.judge.see(change, pod)
 }
 
-// Close ends everything. The bubble ends once all goroutines have ended.
+// Close stops all components. The bubble ends once all goroutines have ended.
 func (c *Cluster) Close() {
 	c.mu.Lock()
 	replicas := slices.Clone(c.replicas)
@@ -173,6 +173,6 @@ func (c *Cluster) restore(back, ahead int64) {
 	c.story.tell("restored to version %d, and %d ahead", version, ahead)
 	c.judge.restored()
 	if err := c.server.Restore(version, ahead); err != nil {
-		c.story.tell("cannot be restored: %v", err)
+		c.story.tell("the restore failed: %v", err)
 	}
 }

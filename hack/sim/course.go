@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// patience is how long the cluster must be quiet to count as settled: the longest backoff is ten minutes. settling limits how long that may
-	// take: rollout deadlines are up to ten minutes, and backoffs of minutes follow each other. quiet is the period before that in which the
-	// controller must not have written anything.
+	// patience is how long the cluster must be quiet to count as settled: the longest backoff is ten minutes. settling limits how long settling may
+	// take: rollout deadlines are up to ten minutes, and backoffs of minutes follow each other. quiet is the length of the period before the end of
+	// settling in which the controller must not have written anything.
 	patience, settling, quiet = 12 * time.Minute, 60 * time.Minute, 5 * time.Minute
 	// restarted is how long a new process may take to find that nothing is due.
 	restarted = 3 * time.Minute
@@ -97,8 +97,8 @@ func (c *Cluster) settle() {
 	for latest := time.Now().Add(settling); time.Now().Before(latest) && pause(c.ctx, time.Minute) && time.Since(c.judge.lastChange()) < patience; {
 	}
 	c.judge.checkTrue()
-	c.judge.checkQuiet(time.Now().Add(-quiet), true, "all is calm")
-	c.story.tell("all is restarted, to see whether something was due")
+	c.judge.checkQuiet(time.Now().Add(-quiet), true, "all was calm")
+	c.story.tell("all replicas are restarted, to check whether they have missed something")
 	began := time.Now()
 	for slot := range c.settings.replicas {
 		c.killReplica(slot)

@@ -20,7 +20,7 @@ type weather struct {
 	ctx   context.Context
 	seed  uint64
 	story *story
-	// trouble is called with the end of each fault.
+	// trouble is called for each fault, with the time at which the fault ends.
 	trouble func(until time.Time)
 
 	mu sync.Mutex

@@ -20,7 +20,7 @@ func (j *judge) isBroken() bool {
 	return len(j.violations) > 0
 }
 
-// lastChange returns when any client last changed an object that the controller watches.
+// lastChange returns when any client last changed any object other than a Lease or an event.
 func (j *judge) lastChange() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -39,7 +39,7 @@ func (j *judge) checkQuiet(since time.Time, wordsMatter bool, although string) {
 		}
 	}
 	for _, what := range sorted(counts) {
-		j.violate("%d times, although %s: %s", counts[what], although, what)
+		j.violate("sent %d times, although %s: %s", counts[what], although, what)
 	}
 }
 
@@ -65,7 +65,7 @@ func (j *judge) checkTrue() {
 		owner, byLabel := j.managers[ownerOf(pod)], byKey[pod.Namespace+"/"+pod.Labels[v1.LabelManager]]
 		switch {
 		case ownerOf(pod) != "" && (owner == nil || owner.isGone):
-			j.violate("%s has an owner that is gone", name)
+			j.violate("%s has an owner that does not exist", name)
 		case ownerOf(pod) == "" && isActive(pod) && byLabel != nil && byLabel.latest != nil && byLabel.latest.DeletionTimestamp == nil && !byLabel.latest.Spec.Paused:
 			j.violate("%s has the label of %s and no owner, and is not adopted", name, byLabel.key)
 		}
@@ -117,7 +117,7 @@ func (j *judge) checkDone(u *user) {
 	}
 	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
 	if ready == nil || ready.Status != metav1.ConditionTrue {
-		j.violate("%s: the good release is not out: %+v", key, ready)
+		j.violate("%s: the user's last release is not complete, Ready is %+v", key, ready)
 	}
 	own := slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return ownerOf(&pod) != manager.UID || !isActive(&pod) })
 	if len(own) != manager.DesiredReplicas() {
@@ -125,7 +125,7 @@ func (j *judge) checkDone(u *user) {
 	}
 	for _, pod := range own {
 		if pod.Annotations["note"] != "good" || !nodes.IsReady(&pod) {
-			j.violate("%s: pod %s is not of the good release, or not ready", key, pod.Name)
+			j.violate("%s: pod %s is not of the user's last release, or not ready", key, pod.Name)
 		}
 	}
 }

@@ -44,8 +44,7 @@ type judge struct {
 	// orphaned is when a pod lost its owner. sent is when the controller sent a delete or patch of a pod.
 	orphaned map[types.UID]time.Time
 	sent     map[*apiserver.Request]time.Time
-	// writes are the controller's recent writes, except Leases and events. changed is when any client last changed an object that the controller
-	// watches.
+	// writes are the controller's recent writes, except to Leases and events. changed is when any client last changed any other object.
 	writes     []write
 	changed    time.Time
 	wasRewound bool
@@ -65,8 +64,8 @@ type managed struct {
 	wants  []want                     // in chronological order
 }
 
-// want is the maximum number of pods, and the minimum number of available pods, since a time. If it replaces pods that leave their nodes, those do not
-// count.
+// want is the maximum number of pods and the minimum number of available pods since a point in time. If replaces is set, pods that are leaving their
+// nodes do not count towards the maximum.
 type want struct {
 	since       time.Time
 	most, least int
@@ -202,7 +201,7 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	uid := uidOf(c)
 	before := j.pods[uid]
 	if before != nil && isReplica(c.Request) && ownerOf(before) == "" && before.Labels[v1.LabelManager] == "" {
-		j.violate("%s/%s is nothing to do with any PodManager: %v", before.Namespace, before.Name, c.Request)
+		j.violate("%s/%s belongs to no PodManager, and the controller writes it: %v", before.Namespace, before.Name, c.Request)
 	}
 	j.checkOrphan(before, c)
 	if pod == nil {
@@ -237,12 +236,12 @@ func (j *judge) seeReadiness(before, pod *corev1.Pod, c *apiserver.Change) {
 func (j *judge) checkAdoption(pod *corev1.Pod, c *apiserver.Change) {
 	known := j.managers[ownerOf(pod)]
 	if isReplica(c.Request) && (known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
-		j.violate("%s/%s gets an owner that is gone: %v", pod.Namespace, pod.Name, c.Request)
+		j.violate("%s/%s gets an owner that does not exist: %v", pod.Namespace, pod.Name, c.Request)
 	}
 }
 
-// checkOrphan checks that the controller does not delete a pod without an owner, such as one left by an orphaning deletion. A delete that was sent
-// before the controller could know is allowed.
+// checkOrphan checks that the controller does not delete a pod without an owner, such as one left by an orphaning deletion. A delete is allowed if
+// the controller sent it before it could know that the pod had lost its owner.
 func (j *judge) checkOrphan(before *corev1.Pod, c *apiserver.Change) {
 	uid := uidOf(c)
 	switch pod, _ := c.New.(*corev1.Pod); {
@@ -251,7 +250,7 @@ func (j *judge) checkOrphan(before *corev1.Pod, c *apiserver.Change) {
 		j.orphaned[uid] = time.Now()
 	case c.Request.Verb == "delete" && isReplica(c.Request) && ownerOf(before) == "" && isActive(before):
 		if sent, since := j.sent[c.Request], j.orphaned[uid]; !since.IsZero() && sent.Sub(since) > released {
-			j.violate("%s/%s has been an orphan for %v: %v", before.Namespace, before.Name, sent.Sub(since), c.Request)
+			j.violate("%s/%s is deleted, although it had been an orphan for %v: %v", before.Namespace, before.Name, sent.Sub(since), c.Request)
 		}
 	}
 }
@@ -280,7 +279,7 @@ func (j *judge) checkCount(owner types.UID, c *apiserver.Change) {
 		count -= j.countLeaving(owner)
 	}
 	if isReplica(c.Request) && c.Request.Verb == "create" && count > recent.most {
-		j.violate("%s has %d pods, and never wanted more than %d of late: %v", known.key, count, recent.most, c.Request)
+		j.violate("%s has %d pods, and recently never wanted more than %d: %v", known.key, count, recent.most, c.Request)
 	}
 }
 
@@ -350,7 +349,7 @@ func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 		}
 	}
 	if recent := known.recent(); count < recent.least {
-		j.violate("%s has %d ready pods, and never needed fewer than %d of late: %v", known.key, count, recent.least, c.Request)
+		j.violate("%s has %d ready pods, and recently never needed fewer than %d: %v", known.key, count, recent.least, c.Request)
 	}
 }
 

@@ -58,7 +58,7 @@ func newKubelets(ctx context.Context, server *apiserver.Server, client kubernete
 	return k
 }
 
-// see handles the latest version of a pod; nil if it is gone.
+// see records the latest version of a pod and wakes the pod's runner. pod is nil if the pod no longer exists.
 func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +85,7 @@ func (k *kubelets) wakeAll() {
 func (r *podRunner) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it will wake up already
+	default: // a wakeup is pending already
 	}
 }
 
@@ -210,7 +210,7 @@ func (r *podRunner) step(pod *corev1.Pod) bool {
 	return true
 }
 
-// do runs a change of the nodes at the current time.
+// do calls change after it has set the time of the simulated nodes to now.
 func (r *podRunner) do(change func() bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

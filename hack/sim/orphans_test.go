@@ -13,8 +13,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A user deletes a PodManager and orphans its pods. The controller, which has a finalizer on it, sees the deletion only after the garbage collector
-// has released the pods. It has not seen the release: in its cache the pods still have their owner. The controller must not delete them.
+// A user deletes a PodManager and orphans its pods. The controller, whose finalizer is on the PodManager, sees the deletion only after the garbage
+// collector has released the pods. The controller has not seen the release: in its cache the pods still have their owner. It must not delete them.
 func TestOrphansApart(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.apply(t, "team-a", "web", 4, func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.FromInt32(2))} })

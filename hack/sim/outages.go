@@ -57,7 +57,7 @@ func (c *Cluster) loseNodes(d dice.Dice, deadline time.Time) {
 	}
 }
 
-// setOutage begins or ends an outage, and writes the Nodes as they are. A restore may have brought back earlier ones.
+// setOutage begins or ends an outage of a node, and writes all Nodes, because a restore may have brought back earlier versions.
 func (c *Cluster) setOutage(name string, is outage) {
 	if before := c.kubelets.setOutage(name, is); before != is {
 		c.story.tell("%s: %q, was %q", name, is, before)
@@ -126,7 +126,7 @@ func (k *kubelets) outage(name string) outage {
 	return k.outages[name]
 }
 
-// setOutage returns the outage before. Kubelets that are back go on with their pods.
+// setOutage sets the outage of a node and returns the previous one. It wakes the kubelets: those of a node that is back go on with their pods.
 func (k *kubelets) setOutage(name string, is outage) (before outage) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -164,7 +164,7 @@ func (k *kubelets) markLost(name string) {
 	}
 }
 
-// schedulable returns a node for a pod while some nodes have outages; "" if none has one. isAny reports whether there is a node without an outage.
+// schedulable returns a node for a pod while some nodes have outages; "" if no node has an outage. isAny reports whether any node has no outage.
 func (k *kubelets) schedulable(d dice.Dice) (name string, isAny bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -183,8 +183,8 @@ func (k *kubelets) schedulable(d dice.Dice) (name string, isAny bool) {
 	return dice.Pick(d, free...), true
 }
 
-// randomDisruption returns what a user wants to happen to pods on nodes that are drained or lost. A maximum age of pods would keep a cluster from becoming
-// calm.
+// randomDisruption returns what a user wants to happen to pods on nodes that are drained or lost. It sets no maximum age of pods, which would keep a
+// cluster from becoming calm.
 func randomDisruption(d dice.Dice) *v1.Disruption {
 	seconds := func() *int32 { return dice.Pick(d, nil, ptr.To[int32](0), ptr.To[int32](20), ptr.To[int32](90)) }
 	rules := &v1.Disruption{OnDrain: dice.Pick(d, "", v1.IgnoreDrain, v1.ReplaceDrain, v1.ReplaceDrain)}

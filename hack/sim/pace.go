@@ -50,7 +50,7 @@ func (j *judge) request(r *apiserver.Request) {
 		most *= 2 // each write of another client causes a sync, and each sync may do live reads
 	}
 	if count := j.pace.count(kind); count > most && !j.pace.blamed[kind] {
-		j.violate("%d times in %v: %s", count, window, kind)
+		j.violate("sent %d times in %v: %s", count, window, kind)
 		j.pace.blamed[kind] = true
 	}
 }
@@ -88,7 +88,7 @@ func (j *judge) refuse(rule *rule, review *apiserver.Review, isAlone bool) {
 		kind += "/" + object.GetName()
 	}
 	if count := j.pace.count(kind); count > mostRefusals && !j.pace.blamed[kind] {
-		j.violate("%d times in %v, and %s each time: %v", count, window, rule.what, review.Request)
+		j.violate("sent %d times in %v, although refused each time (%s): %v", count, window, rule.what, review.Request)
 		j.pace.blamed[kind] = true
 	}
 	key := object.GetNamespace() + "/" + manager
@@ -100,7 +100,7 @@ func (j *judge) refuse(rule *rule, review *apiserver.Review, isAlone bool) {
 	case !isAlone || j.timely.isTroubled(since, "") || !j.isDecodable(key):
 		j.pace.refused[about] = time.Now()
 	case time.Since(since) > tellWithin && !j.pace.told[about] && !j.pace.blamed[about]:
-		j.violate("%s: neither a condition nor an event has told for %v that %q: %v", key, tellWithin, rule.words, review.Request)
+		j.violate("%s: for %v, neither a condition nor an event has contained %q: %v", key, tellWithin, rule.words, review.Request)
 		j.pace.blamed[about] = true
 	}
 }

@@ -76,7 +76,7 @@ func (c *Cluster) await(t *testing.T, namespace, name string, what func(*v1.PodM
 			return time.Since(began)
 		}
 		if time.Since(began) > 10*time.Minute {
-			t.Fatalf("not within 10 minutes: %+v", manager.Status)
+			t.Fatalf("the condition is not met within 10 minutes, the status is %+v", manager.Status)
 		}
 	}
 	return 0

@@ -71,7 +71,7 @@ const (
 // write is admitted again, everything converges.
 func TestRefusals(t *testing.T) {
 	if isRaced {
-		t.Skip("it takes ten times as long, and has no more concurrency than the courses")
+		t.Skip("the race detector makes this test ten times slower, and the courses have as much concurrency")
 	}
 	for name, write := range refusedWrites {
 		for _, refusal := range refusedWith {
@@ -103,7 +103,7 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	refusedForGood := slices.Index(refusedWith, refusal) < 4
 	isTold := strings.Contains(failures, "the policy says no") && strings.Contains(warnings.String(), "the policy says no")
 	if refusedForGood && write.isTold && !isTold {
-		t.Errorf("not told. ReplicaFailure: %s; events: %s", failures, &warnings)
+		t.Errorf("the refusal is not reported. ReplicaFailure: %s; events: %s", failures, &warnings)
 	}
 	if write.goesOn && most < 3 {
 		t.Errorf("%d pods at the most, want 3", most)
@@ -146,7 +146,7 @@ func checkRecovered(t *testing.T, u *user) {
 		t.Fatal(err)
 	}
 	if !meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady) || meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReplicaFailure) != nil {
-		t.Errorf("in the end: %+v", manager.Status.Conditions)
+		t.Errorf("after the recovery the conditions are %+v", manager.Status.Conditions)
 	}
 	c.judge.violations = nil
 	if c.judge.checkTrue(); len(c.judge.violations) > 0 {

@@ -17,7 +17,7 @@ import (
 // most tries differ.
 func TestReplay(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it is about the simulation, not about the controller")
+		t.Skip("this test checks the simulation, not the controller")
 	}
 	if !luck.IsKnown() {
 		t.Skip("the random choices of this runtime cannot be seeded")
@@ -43,7 +43,7 @@ func TestReplay(t *testing.T) {
 				continue
 			}
 			was, is := difference(reference.story.trace, again.story.trace)
-			t.Logf("seed %d: something else happens:\nwas %s\nis  %s", seed, was, is)
+			t.Logf("seed %d: the course differs from the first try:\nwas %s\nis  %s", seed, was, is)
 		}
 		t.Logf("seed %d: the same in %d of %d tries", seed, same, tries)
 		if same*100 < tries*enough {
@@ -60,5 +60,5 @@ func difference(a, b []string) (inA, inB string) {
 			return a[i], b[i]
 		}
 	}
-	return "something that is not told", "something that is not told"
+	return "something that is not in the trace", "something that is not in the trace"
 }

@@ -44,7 +44,7 @@ var restores = map[string]func(l *longRun, before int64){
 func skipLongRaces(t *testing.T, how string) {
 	t.Helper()
 	if isRaced && how != "alone" {
-		t.Skip("it takes too long with the race detector")
+		t.Skip("this test takes too long with the race detector")
 	}
 }
 
@@ -199,7 +199,7 @@ func rewinds(t *testing.T) int {
 			return int(family.GetMetric()[0].GetCounter().GetValue())
 		}
 	}
-	t.Fatal("there is no such metric")
+	t.Fatal("there is no metric podmanager_rewinds_total")
 	return 0
 }
 

@@ -89,7 +89,7 @@ func (r *rules) matching(review *apiserver.Review) (matching []*rule, isAlone bo
 			continue
 		}
 		if inNamespace++; rule.quota != "" {
-			continue // the API server enforces it
+			continue // the API server enforces quotas
 		}
 		isWide := request.Subresource == "" || rule.wide && request.Resource.Name == "pods"
 		if rule.resource == request.Resource.Name && (rule.operation == "" || rule.operation == review.Operation) && isWide {

@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(2 << 30)
 	luck.Undisturbed()
-	runtime.MemProfileRate = 0 //nolint:reassign // it draws random numbers
-	runtime.GOMAXPROCS(1)      // so that a seed comes out alike
+	runtime.MemProfileRate = 0 //nolint:reassign // memory profiling draws random numbers
+	runtime.GOMAXPROCS(1)      // so that a seed always gives the same course
 	os.Exit(m.Run())
 }
 
@@ -87,7 +87,7 @@ func TestFairCourses(t *testing.T) {
 // TestSpeed measures how long ten minutes with 20 PodManagers take, each of which is edited about once a minute.
 func TestSpeed(t *testing.T) {
 	if isRaced || testing.Short() {
-		t.Skip("the race detector makes all slow")
+		t.Skip("the race detector makes this test too slow")
 	}
 	course := Course{Users: 20, Length: 10 * time.Minute, Fair: true}
 	began := cpuTime(t)
@@ -129,7 +129,7 @@ const fixedCourses = 10
 // The unit tests play the same courses with faults every time.
 func TestFixedCourses(t *testing.T) {
 	if isRaced {
-		t.Skip("the race detector makes all slow")
+		t.Skip("the race detector makes this test too slow")
 	}
 	for seed := range courses(fixedCourses) {
 		check(t, seed+1, trouble)

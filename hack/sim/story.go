@@ -28,7 +28,7 @@ type story struct {
 	// all is the sum of the hashes of everything that has happened so far, including what is not part of the story. Each hash includes the time, so
 	// the sum depends on the order of events, except for those at the same instant, which have no order.
 	all uint64
-	// isTraced makes the trace have all of that as text.
+	// isTraced means that trace gets everything that is hashed, as text.
 	isTraced bool
 	trace    []string
 }

@@ -29,7 +29,7 @@ func TestLeadingTo(t *testing.T) {
 			"     0.000 VIOLATION: team-a/web-0 has 3 pods",
 		}
 		if got := s.leadingTo("team-a/web-0 has 3 pods", users); !slices.Equal(got, want) {
-			t.Errorf("it tells\n%q, want\n%q", got, want)
+			t.Errorf("leadingTo returns\n%q, want\n%q", got, want)
 		}
 	})
 }

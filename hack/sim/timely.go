@@ -26,7 +26,7 @@ const stopping = "stopping"
 
 // timely tracks what is due, and the faults that may delay it.
 type timely struct {
-	// troubles is the end of the faults in a namespace; "" stands for all namespaces.
+	// troubles is when the faults in a namespace end. The key "" stands for all namespaces, and the key stopping for processes that are told to stop.
 	troubles map[string]time.Time
 	// heard is when an event last reported the creation of a pod. If there were more pods than the event names, it applies to the whole namespace.
 	heard map[string]time.Time
@@ -66,7 +66,8 @@ func (j *judge) expectObserved(known *managed, manager *v1.PodManager) {
 			j.timely.isTroubled(edited.Add(-aftermath), "", stopping, manager.Namespace) {
 			return
 		}
-		j.violate("%s: generation %d is not observed after %v, although nothing was wrong for %v", known.key, manager.Generation, observedWithin, aftermath)
+		j.violate("%s: generation %d is not observed after %v, although there was no fault since, nor in the %v before", known.key, manager.Generation,
+			observedWithin, aftermath)
 	})
 }
 
@@ -75,7 +76,8 @@ func (j *judge) answered(by *line, r *apiserver.Request, status int) {
 	switch {
 	case r.Resource == nil || r.Verb != "create" || r.Subresource != "":
 	case r.Resource.Name == "events" && (status == http.StatusCreated || status == http.StatusConflict):
-		// The names of events contain the time. It stands still here while a process acts, so two events may get the same name, and one is refused.
+		// An event's name contains the time. In a simulation, time stands still while a process acts, so two events may get the same name, and the API
+		// server refuses the second one.
 		j.hearEvent(r)
 	case r.Resource.Name == "pods" && status == http.StatusCreated:
 		j.expectEvent(by, r)
@@ -95,7 +97,7 @@ func (j *judge) expectEvent(by *line, r *apiserver.Request) {
 		if isHeard || j.wasRewound || j.timely.isTroubled(began.Add(-aftermath), "") {
 			return
 		}
-		j.violate("no event tells that %s has created %s", by.name, pod)
+		j.violate("no event reports that %s has created %s", by.name, pod)
 	})
 }
 

@@ -53,7 +53,7 @@ func (u *user) create() {
 	u.note("create", err)
 }
 
-// bound keeps the simulation small, and sets the rules about pods that leave their nodes.
+// bound limits the replicas, which keeps the simulation small, and sets the rules about pods that leave their nodes.
 func (u *user) bound(manager *v1.PodManager) {
 	manager.Spec.Replicas = ptr.To(min(*manager.Spec.Replicas, 10))
 	if u.leaving != nil && u.leaving.Chance(0.2) {
@@ -140,7 +140,7 @@ func (u *user) deleteWith(policy metav1.DeletionPropagation) {
 
 // pester lets another client write to the PodManager continuously, as a controller that stamps objects would, while the user scales it.
 func (u *user) pester() {
-	u.c.story.tell("%s: another client writes to it ten times a second", u.name)
+	u.c.story.tell("%s: another client writes to the PodManager ten times a second", u.name)
 	for i := range 200 {
 		u.patch(fmt.Sprintf(`{"metadata":{"annotations":{"stamp":"%d"}}}`, i))
 		if i == 50 {
@@ -208,7 +208,7 @@ func (u *user) disturbPod(what int) {
 	switch what {
 	case 4:
 		name := fmt.Sprintf("%s-%d", u.name, u.dice.IntN(10))
-		u.c.story.tell("%s: a stranger makes a pod named %s", u.name, name)
+		u.c.story.tell("%s: another client creates an unrelated pod named %s", u.name, name)
 		stranger := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: pod.Spec.Containers}}
 		_, err = client.Create(u.c.ctx, stranger, metav1.CreateOptions{})
 	case 5:
@@ -220,7 +220,7 @@ func (u *user) disturbPod(what int) {
 			marked = pods
 		}
 		for _, pod := range marked {
-			u.c.story.tell("%s: a user marks %s", u.name, pod.Name)
+			u.c.story.tell("%s: a user marks %s for deletion", u.name, pod.Name)
 			_, err = client.Patch(u.c.ctx, pod.Name, types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1.AnnotationDelete), metav1.PatchOptions{})
 		}
 	default:

@@ -32,7 +32,7 @@ func (t Tally[S]) total() int { return t.count(func(S) bool { return true }) }
 // client-go reflector, which ensures that no event is missed.
 //
 // All contenders are timed by the same watch. It is a watch of whole objects, in the encoding that the controllers request: the API server encodes
-// an event once for all clients that want the same encoding, while a watch of metadata alone would cost it more.
+// an event once for all clients that want the same encoding, while a watch of metadata alone would cost the API server more.
 type Census[S comparable] struct {
 	stateOf func(object runtime.Object) S
 
@@ -77,7 +77,7 @@ func start[L runtime.Object, S comparable](ctx context.Context, source lister[L]
 	case <-c.filled:
 		return c, nil
 	case <-time.After(30 * time.Second):
-		return nil, fmt.Errorf("the watch of %T does not begin", kind)
+		return nil, fmt.Errorf("the watch of %T did not list the existing objects in time", kind)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -199,7 +199,7 @@ func (c *Census[S]) set(key cache.ObjectName, state *S) {
 	c.tallies[key.Namespace][*state]++
 }
 
-// Add is called by the reflector, like the following methods.
+// Add records an object. The reflector calls it, and the methods below.
 func (c *Census[S]) Add(object any) error {
 	state := c.stateOf(object.(runtime.Object))
 	c.mu.Lock()
@@ -221,7 +221,7 @@ func (c *Census[S]) Delete(object any) error {
 	return nil
 }
 
-// Replace is called with all existing objects, at the beginning and when events were missed.
+// Replace sets all existing objects. The reflector calls it at the beginning, and after it has missed events.
 func (c *Census[S]) Replace(objects []any, _ string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,15 +39,15 @@ func TestCensus(t *testing.T) {
 	do(c.Add(aPod("b", "1", oldImage, false)))
 	do(c.Add(aPod("elsewhere", "1", oldImage, true)))
 	if isMet(exist) || isMet(ready) {
-		t.Fatalf("too early: %v", c.sum([]string{"a", "b"}))
+		t.Fatalf("an expectation is met too early: %v", c.sum([]string{"a", "b"}))
 	}
 	do(c.Add(aPod("b", "2", oldImage, false)))
 	if !isMet(exist) || isMet(ready) {
-		t.Fatal("three pods exist, one is ready")
+		t.Fatal("three pods exist and one is ready, but not exactly the expectation that three exist is met")
 	}
 	do(c.Update(aPod("b", "2", oldImage, true)))
 	if !isMet(ready) {
-		t.Fatal("two pods are ready")
+		t.Fatal("two pods are ready, but that expectation is not met")
 	}
 	if at, err := ready.Await(t.Context(), time.Second, "ready"); err != nil || time.Since(at) > time.Minute {
 		t.Errorf("got %v, %v", at, err)
@@ -59,7 +59,7 @@ func TestCensus(t *testing.T) {
 	do(c.Delete(aPod("b", "1", oldImage, false)))
 	do(c.Delete(aPod("b", "2", oldImage, true)))
 	if !isMet(gone) || !isMet(c.Expect(AllGone, "b")) {
-		t.Error("the pods are gone")
+		t.Error("the pods are gone, but an expectation of that is not met")
 	}
 	do(c.Replace(nil, "2"))
 	if sum := c.sum([]string{"a", "b", "elsewhere"}); sum.total() != 0 {
@@ -102,6 +102,6 @@ func TestCensusFollows(t *testing.T) {
 		t.Errorf("there were %d to %d pods", least, most)
 	}
 	if len(c.ranges) != 0 {
-		t.Error("it goes on counting")
+		t.Error("the census still counts, although no range is followed any more")
 	}
 }

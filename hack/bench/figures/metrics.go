@@ -39,7 +39,7 @@ const (
 
 	WritesEach       Metric = "writesEach"       // for each owner, from its creation until it has settled
 	StatusWritesEach Metric = "statusWritesEach" // the same for the status
-	LaterWritesEach  Metric = "laterWritesEach"  // writes after that, until it is known to be good
+	LaterWritesEach  Metric = "laterWritesEach"  // writes after it has settled, until it is known to be good
 
 	WatchesLost Metric = "watchesLost" // how many watches of any client the API server closed because it was too busy to serve them
 	LiveReads   Metric = "liveReads"   // how often our controller read from the API server because its cache was behind

@@ -15,12 +15,12 @@ const (
 // The contenders of the spreading, beside ReplicaSet.
 const (
 	Spread   = "PodManager"                // with the default of -default-spreading
-	Unspread = "PodManager, not spreading" // with none
+	Unspread = "PodManager, not spreading" // with -default-spreading=none
 )
 
 // The contenders of the applies: PodManagers without a controller.
 const (
-	Untried = "no webhook" // as they are
+	Untried = "no webhook" // without the webhook
 	Trying  = "webhook"    // with the webhook that creates their pods in a dry run
 )
 

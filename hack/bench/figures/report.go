@@ -87,13 +87,13 @@ func (r *Report) about() []string {
 		lines = append(lines, fmt.Sprintf("Bare requests, %d at a time and without any controller, are the limit of what the API server takes.", r.Workers))
 	}
 	if m.Busy > 0.1 {
-		lines = append(lines, fmt.Sprintf("THE MACHINE WAS BUSY with something else (%.0f %% of the CPU when this began): do not rely on these figures.", 100*m.Busy))
+		lines = append(lines, fmt.Sprintf("THE MACHINE WAS BUSY with something else (%.0f %% of the CPU when the run began): do not rely on these figures.", 100*m.Busy))
 	}
 	if len(r.Flags) > 0 {
 		lines = append(lines, fmt.Sprintf("Our controller has the flags %s.", strings.Join(r.Flags, " ")))
 	}
 	if r.Scale != 1 {
-		lines = append(lines, fmt.Sprintf("At scale %v of the real thing: this shows that it works, and the goals mean nothing.", r.Scale))
+		lines = append(lines, fmt.Sprintf("The workloads have the scale %v: this run shows that the bench works, and its goals mean nothing.", r.Scale))
 	}
 	return lines
 }

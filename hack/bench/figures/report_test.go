@@ -111,8 +111,8 @@ func TestMissedGoals(t *testing.T) {
 		"CPU of a change": {Growth + "50000 pods", Ours, CPUMillis, 3.1, "CPU"},
 		"caches":          {SharedCaches, ReplicasName(8), Memory, 28 * MB, "of the memory of one"},
 		"own memory":      {SharedCaches, ReplicasName(4), MemoryOwn, 33 * MB, "without the pages"},
-		"traffic":         {SharedCaches, ReplicasName(2), Received, 0.66 * MB, "of N reads"},
-		"pod events":      {SharedCaches, ReplicasName(4), PodEvents, 401, "of N hears"},
+		"traffic":         {SharedCaches, ReplicasName(2), Received, 0.66 * MB, "of N replicas reads"},
+		"pod events":      {SharedCaches, ReplicasName(4), PodEvents, 401, "of N replicas receives"},
 		"throughput":      {SharedMaking, ReplicasName(4), ExistTime, 10.1, "4 replicas make pods"},
 		"sync":            {Growth + "50000 pods", Ours, SyncMillis, 15.1, "a sync takes"},
 	}
@@ -124,7 +124,7 @@ func TestMissedGoals(t *testing.T) {
 			missed = missed || (strings.Contains(g.Want, test.goal) && g.verdict() == "missed")
 		}
 		if !missed {
-			t.Errorf("%s: the goal is not missed", name)
+			t.Errorf("%s: the goal is reached, want it to be missed", name)
 		}
 	}
 }
@@ -187,7 +187,7 @@ func checkMarkdown(t *testing.T, page string) {
 		case cells == 0:
 			cells = now
 		case cells != now:
-			t.Errorf("%d bars instead of %d: %s", now, cells, line)
+			t.Errorf("%d cell separators instead of %d: %s", now, cells, line)
 		}
 	}
 }
@@ -230,6 +230,6 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	if escaped("<a & b>") != "&lt;a &amp; b&gt;" {
-		t.Error("not escaped")
+		t.Error("the text is not escaped")
 	}
 }

@@ -156,8 +156,8 @@ func (r *Report) requestTable() table {
 // eachTable shows what one PodManager costs the API server.
 func (r *Report) eachTable() table {
 	t := table{title: "Writes for each PodManager", columns: []string{"workload", "until Ready", "of the status", "later", "known to be good s", "live reads"},
-		note: "Later: when its pods have been looked at for a while and are known to be good, the revision is stored and the status says so. " +
-			"Live reads: how often, in all, the controller had to ask because its cache was behind."}
+		note: "Later: once the pods have been observed for a while and are known to be good, the controller stores the revision and updates the status. " +
+			"Live reads: how often, in all, the controller had to read from the API server because its cache was behind."}
 	for _, one := range r.Results {
 		if _, counted := one.median(WritesEach); !counted || one.Workload == CreateOne {
 			continue

@@ -19,14 +19,14 @@ const (
 	eventsEach = 6
 	// statusesEach is how many status writes each replaced pod causes: 1.1 for a PodManager with one pod, fewer for one with ten.
 	statusesEach = 1.1
-	// leaseSeconds is how often a Lease is renewed, which is half as often as the Lease of a single leader.
+	// leaseSeconds is the interval at which a Lease is renewed, which is twice that of a single leader's Lease.
 	leaseSeconds = 2
-	// checkSeconds is how often each replica checks pods, revisions and PodManagers to detect that the API server has gone back in time.
+	// checkSeconds is the interval at which each replica checks pods, revisions and PodManagers to detect that the API server has gone back in time.
 	checkSeconds = 15
 	// emptyBytes is the memory of a replica without pods, as measured by the workload shards.
 	emptyBytes = 50 << 20
-	// CreatesPerSecond is how many creates from bare requests an API server handled on two cores: 1000 x 1 in hack/README.md. A larger one handles
-	// more.
+	// CreatesPerSecond is how many creates from bare requests an API server handled on two cores: 1000 x 1 in hack/README.md. A larger API server
+	// handles more.
 	CreatesPerSecond = 244
 )
 
@@ -78,9 +78,10 @@ func Rows(c Costs, replicas ...int) []Row {
 		row.Fill = pods*c.Wire + row.Undivided
 		events := float64(CreatesPerSecond * eventsEach)
 		row.CPU = part*events*(c.PodDecode+c.Plan+c.Status) + CreatesPerSecond*statusesEach*c.ManagerDecode
-		renewals := (Shards + 3*float64(count)) / leaseSeconds // a replica finds the group's Lease changed by another one, reads it and writes it
+		// Each replica sends three requests for the group's Lease: a write that conflicts with one of another replica, a read, and a write.
+		renewals := (Shards + 3*float64(count)) / leaseSeconds
 		row.Requests = renewals + float64(3*count)/checkSeconds
-		row.Watches = float64(2*Shards + 4*count) // pods and revisions of a shard; both without a shard, PodManagers, Leases
+		row.Watches = float64(2*Shards + 4*count) // for each shard pods and revisions; for each replica those without a shard, PodManagers and Leases
 		row.Filter = events * (Shards*c.Match + float64(count)*c.StrayMatch)
 		rows = append(rows, row)
 	}

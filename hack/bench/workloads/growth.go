@@ -118,7 +118,7 @@ func (s *step) changeReplicas(ctx context.Context, times int) error {
 			return err
 		}
 		told := s.censuses.Managers.Expect(census.AllCounted(1), s.small())
-		if _, err := told.Await(ctx, time.Minute, "the status tells"); err != nil {
+		if _, err := told.Await(ctx, time.Minute, "the status counts the pods"); err != nil {
 			return err
 		}
 	}

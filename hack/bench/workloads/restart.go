@@ -99,7 +99,7 @@ func (s *step) measureStart(ctx context.Context, space string, owner, owners int
 		return err
 	}
 	values := figures.Values{figures.StartTime: s.since(at)}
-	if _, err := s.censuses.Pods.Expect(census.AllReady(pods), s.spaces...).Await(ctx, patience, "it is ready"); err != nil {
+	if _, err := s.censuses.Pods.Expect(census.AllReady(pods), s.spaces...).Await(ctx, patience, "the replacement is ready"); err != nil {
 		return err
 	}
 	if err := s.timeSettled(ctx, owners, values); err != nil {

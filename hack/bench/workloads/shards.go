@@ -126,7 +126,7 @@ func (s *step) fill(ctx context.Context) error {
 		return err
 	}
 	told := s.censuses.Managers.Expect(census.AllCounted(owners), s.spaces[0])
-	_, err := told.Await(ctx, patience, "the statuses tell")
+	_, err := told.Await(ctx, patience, "the statuses count the pods")
 	return err
 }
 
@@ -183,7 +183,7 @@ func (s *step) measureCaches(ctx context.Context, all replicas) error {
 		events[i] -= eventsBefore[i]
 	}
 	if sum(events) < float64(s.sizes.Updates) {
-		return fmt.Errorf("the replicas heard of %v of %d updates", events, s.sizes.Updates)
+		return fmt.Errorf("the replicas received %v of %d updates", events, s.sizes.Updates)
 	}
 	s.addShared(figures.SharedCaches, len(all), figures.Values{
 		figures.Received: slices.Max(bytes), figures.ReceivedMean: sum(bytes) / float64(len(all)),
@@ -200,7 +200,7 @@ func (s *step) addShared(workload string, count int, values figures.Values, show
 		case figures.ExistTime:
 			text += fmt.Sprintf(", %.0f pods exist after %.2f s", values[figures.PodCount], values[m])
 		case figures.PodEvents:
-			text += fmt.Sprintf(", hears of %.0f pods at most", values[m])
+			text += fmt.Sprintf(", receives updates of at most %.0f pods", values[m])
 		default:
 			text += fmt.Sprintf(", %s %.1f MB", m, values[m]/figures.MB)
 		}

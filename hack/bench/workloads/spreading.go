@@ -26,7 +26,7 @@ func (b *Bench) spreadAs(value, title string) contender {
 }
 
 // runSpreading measures what it costs to spread pods whose template does not say how: the constraints make pods larger, and the scheduler counts pods
-// for them. It does the same for ReplicaSets by itself.
+// for them. The scheduler spreads the pods of ReplicaSets by itself.
 func (b *Bench) runSpreading(ctx context.Context) error {
 	contenders := []contender{b.spreadAs("auto", figures.Spread), b.spreadAs("none", figures.Unspread), b.replicaSets}
 	return b.inTurn(ctx, contenders, func(s *step) error { return s.measureSpreading(ctx, b.sizes.Tens) })

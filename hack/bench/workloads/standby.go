@@ -18,8 +18,8 @@ import (
 // The Lease of our controller, as artifacts/rbac.yaml allows it.
 const leaseSpace, leaseName = "podmanager-system", "podmanager-controller"
 
-// runStandby lets a standby see very many pod events. It must not keep anything of them. There is no peer to compare with, because it does not
-// watch before it leads.
+// runStandby lets a standby see very many pod events. It must not keep anything of them. There is no peer to compare with, because a standby of the
+// ReplicaSet controller does not watch before it leads.
 func (b *Bench) runStandby(ctx context.Context) error {
 	s, err := b.begin(ctx, b.managers, 1)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *step) measureStandby(ctx context.Context) error {
 	if _, err := there.Await(ctx, patience, "the pods exist"); err != nil {
 		return err
 	}
-	if _, err := s.awaitStatuses(ctx, census.AllCounted(owners), "the statuses tell"); err != nil {
+	if _, err := s.awaitStatuses(ctx, census.AllCounted(owners), "the statuses count the pods"); err != nil {
 		return err
 	}
 	if _, err := s.awaitQuiet(ctx); err != nil {
@@ -52,7 +52,7 @@ func (s *step) measureStandby(ctx context.Context) error {
 	return errors.Join(err, s.kube.CoordinationV1().Leases(leaseSpace).Delete(context.WithoutCancel(ctx), leaseName, metav1.DeleteOptions{}))
 }
 
-// takeLease makes the bench the leader for longer than anything takes here, so that other candidates stay on standby.
+// takeLease makes the bench the leader for longer than the workload takes, so that other candidates stay on standby.
 func (s *step) takeLease(ctx context.Context) error {
 	now := metav1.NowMicro()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: leaseName}, Spec: coordinationv1.LeaseSpec{

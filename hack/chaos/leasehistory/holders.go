@@ -30,15 +30,15 @@ func (h *History) mayWrite(lease, replica string, at time.Time) (why string, may
 	}
 	switch {
 	case current.version == "":
-		return "no replica held it yet", false
+		return "no replica held the Lease yet", false
 	case current.holder == "":
-		return fmt.Sprintf("it was released at %s, %v before", Clock(current.from), ago(at, current.from)), false
+		return fmt.Sprintf("the Lease was released at %s, %v before the write", Clock(current.from), ago(at, current.from)), false
 	case current.holder != replica:
-		return fmt.Sprintf("%s had taken it at %s, %v before", current.holder, Clock(current.acquired), ago(at, current.acquired)), false
+		return fmt.Sprintf("%s had taken it at %s, %v before the write", current.holder, Clock(current.acquired), ago(at, current.acquired)), false
 	case at.After(current.until):
-		return fmt.Sprintf("it had run out at %s, %v before", Clock(current.until), ago(at, current.until)), false
+		return fmt.Sprintf("the Lease had run out at %s, %v before the write", Clock(current.until), ago(at, current.until)), false
 	case !forcedAt.IsZero() && at.Sub(forcedAt) > forceNoticed:
-		return fmt.Sprintf("it was overwritten by force at %s, %v before", Clock(forcedAt), ago(at, forcedAt)), false
+		return fmt.Sprintf("the Lease was overwritten by force at %s, %v before the write", Clock(forcedAt), ago(at, forcedAt)), false
 	}
 	return "", true
 }

@@ -36,7 +36,7 @@ func TestMayWrite(t *testing.T) {
 		replica string
 		why     string
 	}{
-		"before the first":        {0.9, "a", "no replica held it yet"},
+		"before the first":        {0.9, "a", "no replica held the Lease yet"},
 		"from the first on":       {1.1, "a", ""},
 		"between renewals":        {2.9, "a", ""},
 		"another replica":         {2.9, "b", "a had taken it"},

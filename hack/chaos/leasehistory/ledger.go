@@ -80,21 +80,22 @@ func managerOf(r audit.Request) string {
 func boundOf(r audit.Request) string {
 	switch {
 	case r.Verb == "create":
-		return "the pod has the same name whichever replica creates it, so that there are never two; the holder deletes it if it had deleted it before"
+		return "the pod has the same name whichever replica creates it, so that there are never two; " +
+			"if the holder of the Lease had already deleted that pod, it deletes it again"
 	case r.Verb == "delete":
-		return "it has the UID as a precondition, so that it deletes nothing newer"
+		return "the request has the UID as a precondition, so it cannot delete a newer object"
 	case r.Verb == "update":
-		return "it has the resourceVersion, so that it changes nothing newer"
+		return "the request has the resourceVersion, so it cannot change a newer version"
 	case r.What() == "patch podmanagers/status":
-		return "it has the UID and no resourceVersion, so that an older status may show until the holder writes the next one"
+		return "the request has the UID but no resourceVersion, so an older status may show until the holder writes the next one"
 	default:
-		return "it has the UID and no resourceVersion, so that it changes this object only, which the holder sees"
+		return "the request has the UID but no resourceVersion, so it changes only this object, and the holder sees the change"
 	}
 }
 
 // Judge compares the writes with the history of the Leases. Each write has to come from the replica that held the shard when the write was received
-// or sent. onTheWay returns how long a write may have been in flight. holder returns the identity in Leases of the replica with this token; empty
-// if the identity is unknown. Judge returns the number of writes, and the violations.
+// or sent. onTheWay returns how long a write may have been in flight. holder returns the identity in Leases of the replica with this token; empty if
+// the identity is unknown. tell describes the faults of that replica. Judge returns the number of writes, and the violations.
 func (l *Ledger) Judge(history *History, name string, shards int, holder func(credential string) string, onTheWay func(received time.Time) time.Duration,
 	tell func(credential string, at time.Time) string) (int, []faults.Violation) {
 	l.mu.Lock()
@@ -112,7 +113,7 @@ func (l *Ledger) Judge(history *History, name string, shards int, holder func(cr
 		}
 		if !may {
 			violations = append(violations, faults.Violation{Invariant: "I6", Object: write.ObjectRef.Name,
-				What: fmt.Sprintf("%v at %s by %s, which did not hold the Lease of shard %v: %s. %s. What bounds it: %s", write,
+				What: fmt.Sprintf("%v at %s by %s, which did not hold the Lease of shard %v: %s. %s. What limits the effect: %s", write,
 					Clock(write.Received), replica, part, why, tell(write.Credential(), write.Received), boundOf(write))})
 		}
 	}

@@ -24,7 +24,7 @@ func TestLedger(t *testing.T) {
 		"the status":         {"update", "us", "1", "podmanagers", "status", "web-a", 200, 1, 1, ""},
 		"not of the holder":  {"patch", "us", "2", "pods", "", "web-a-0", 200, 1, 1, "host_one had taken it"},
 		"late on the way":    {"delete", "us", "1", "pods", "", "web-a-0", 200, 7, 1, ""},
-		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "it had run out"},
+		"too late":           {"delete", "us", "1", "pods", "", "web-a-0", 200, 9, 1, "the Lease had run out"},
 		"an unknown replica": {"patch", "us", "3", "pods", "", "web-a-0", 200, 1, 1, "the writer is not a replica"},
 		"refused":            {"patch", "us", "2", "pods", "", "web-a-0", 409, 1, 0, ""},
 		"a read":             {"get", "us", "2", "pods", "", "web-a-0", 200, 1, 0, ""},

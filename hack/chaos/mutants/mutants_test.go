@@ -107,7 +107,7 @@ func TestParseRefuses(t *testing.T) {
 		"without a change":   patch[:strings.Index(patch, "@@")],
 	} {
 		if _, err := parse("idle", broken); err == nil {
-			t.Errorf("a patch %s is taken", name)
+			t.Errorf("a patch %s is accepted", name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func parse(name, text string) (Mutant, error) {
 	m.changes = readDiff(diff)
 	hasPurpose := m.IsSimulated() || len(m.Scenarios) > 0
 	if m.About == "" || m.IsSimulated() == (m.Unsimulated != "") || !hasPurpose || len(m.changes) == 0 {
-		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about it, what the simulation does with it, a scenario if that is nothing, and a change", name)
+		return Mutant{}, fmt.Errorf("%s.patch needs a sentence about what is broken, a Simulation line, a scenario if no simulation catches it, and a change", name)
 	}
 	return m, nil
 }

@@ -31,7 +31,7 @@ func namespaceTerminating(a scene) {
 	a.Create("db", 3, testenv.OwnerOptions{})
 	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= replicas/10 })
 	a.Must(a.Cluster.Kube.CoreV1().Namespaces().Delete(a.Ctx, a.Namespace, metav1.DeleteOptions{}))
-	a.Logf("deleted the namespace at %d pods", len(a.Pods()))
+	a.Logf("deleted the namespace when it had %d pods", len(a.Pods()))
 	for name := range a.Wants() {
 		a.Unset(name)
 	}

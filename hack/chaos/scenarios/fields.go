@@ -142,7 +142,7 @@ func (a scene) try(name string, t fields.Trial) {
 	if a.awaitVerdict(name, t, nil) {
 		a.Run.Converged(time.Since(back))
 	}
-	a.Logf("%s: %v with %v, %v back", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
+	a.Logf("%s: the value %v took %v, the reversal %v", name, t, took.Round(time.Millisecond), time.Since(back).Round(time.Millisecond))
 }
 
 // checkRefusal checks the API server's message about an invalid value.
@@ -151,7 +151,7 @@ func (a scene) checkRefusal(t fields.Trial, err error) {
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 		a.wrongValue("I3", t, "is not allowed by the schema, but not refused: %v", err)
 	case !strings.Contains(err.Error(), word):
-		a.wrongValue("I3", t, "is refused without a word about %s: %v", word, err)
+		a.wrongValue("I3", t, "is refused with a message that does not contain %s: %v", word, err)
 	}
 }
 
@@ -177,7 +177,7 @@ func (a scene) awaitVerdict(name string, t fields.Trial, held []string) bool {
 			return seen, isHeld && slices.Contains(held, ready.Reason) && ready.Message != ""
 		default:
 			active, isTrue := a.isCarriedOut(ctx, m)
-			return fmt.Sprintf("%s; there are %d", seen, active), ready.Status == metav1.ConditionTrue && isTrue
+			return fmt.Sprintf("%s; there are %d active pods", seen, active), ready.Status == metav1.ConditionTrue && isTrue
 		}
 	})
 }

@@ -36,7 +36,7 @@ func blackHole(a scene) {
 	a.Logf("the connections are dead, at %d pods", len(a.Pods()))
 	began := time.Now()
 	for _, problem := range a.AwaitSettled(noticed) {
-		problem.What = fmt.Sprintf("not done %v after its connections went dead, although new ones work: %s", noticed, problem.What)
+		problem.What = fmt.Sprintf("the controller is not done %v after its connections went dead, although new connections work: %s", noticed, problem.What)
 		a.Violate(problem)
 	}
 	a.Logf("done %v after the connections went dead", time.Since(began).Round(time.Millisecond))

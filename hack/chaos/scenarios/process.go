@@ -152,7 +152,7 @@ func (a scene) splitOnce() {
 	a.Await("some pods", func() (string, bool) { n := len(a.Pods()); return fmt.Sprint(n), n >= 5 })
 	a.Must(first.Signal(syscall.SIGSTOP))
 	a.Run.Count(testenv.SplitBrains, 1)
-	a.Logf("stopped the leader at %d pods", len(a.Pods()))
+	a.Logf("stopped the leader when there were %d pods", len(a.Pods()))
 	a.Await("the second controller to lead", func() (string, bool) { return second.tail(), a.leader() != former })
 	a.awaitPods(many)
 	a.Scale("web", few)
@@ -161,7 +161,7 @@ func (a scene) splitOnce() {
 	}
 	before := writes()
 	a.Must(first.Signal(syscall.SIGCONT))
-	a.Logf("woke the old leader up")
+	a.Logf("resumed the old leader")
 	a.Await("the old leader to end", func() (string, bool) {
 		select {
 		case <-first.Exited:
@@ -171,7 +171,8 @@ func (a scene) splitOnce() {
 		}
 	})
 	if n := writes() - before; n > sentBefore {
-		a.Violate(faults.Violation{Invariant: "I6", Object: former, What: fmt.Sprintf("the old leader has sent %d writes after it was woken up, while another one leads", n)})
+		a.Violate(faults.Violation{Invariant: "I6", Object: former, What: fmt.Sprintf(
+			"the old leader has sent %d writes after it was resumed, while another controller leads", n)})
 	}
 	a.Settle()
 	a.Blind = time.Duration(second.away.Load())

@@ -228,26 +228,26 @@ func (c *replicaGroup) awaitBalance() {
 	}
 }
 
-// story describes the faults of a token's replica around a time.
+// story describes the last fault, before a time, of the replica with a token.
 func (c *replicaGroup) story(credential string, at time.Time) string {
 	for _, r := range c.all {
 		if r.credential != credential {
 			continue
 		}
-		told := r.name + " was not disturbed before"
+		told := r.name + " was not disturbed before the write"
 		for _, fault := range r.faults {
 			switch {
 			case at.Before(fault.from):
 			case fault.to.IsZero() || at.Before(fault.to):
 				told = fmt.Sprintf("%s was %s since %s", r.name, fault.what, leasehistory.Clock(fault.from))
 			default:
-				told = fmt.Sprintf("%s had been %s from %s to %s, %v before", r.name, fault.what,
+				told = fmt.Sprintf("%s had been %s from %s to %s, %v before the write", r.name, fault.what,
 					leasehistory.Clock(fault.from), leasehistory.Clock(fault.to), at.Sub(fault.to).Round(time.Millisecond))
 			}
 		}
 		return told
 	}
-	return "it has the token of no replica"
+	return "the token belongs to no replica"
 }
 
 // judgeWrites checks that each write came from the replica that held the shard.

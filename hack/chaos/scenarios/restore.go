@@ -53,7 +53,7 @@ func etcdRestore(a scene) {
 	owners, err := a.Contender.Owners(a.Ctx, a.Namespace)
 	a.Must(err)
 	if len(owners) != len(before) {
-		a.Must(fmt.Errorf("the restore did not work: there are %v", owners))
+		a.Must(fmt.Errorf("the restore did not work: the owners are %v", owners))
 	}
 	a.Scale("web", 5) // the same generation as the scaling that was reverted
 	a.Settle()

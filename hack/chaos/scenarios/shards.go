@@ -190,7 +190,7 @@ func (c *replicaGroup) stopAndContinue(r *replica, length time.Duration) {
 	c.poke() // work that now belongs to the replica's successor
 	r.faults[len(r.faults)-1].to = time.Now()
 	c.Must(r.process.Signal(syscall.SIGCONT))
-	c.Logf("%s goes on", r.name)
+	c.Logf("resumed %s", r.name)
 }
 
 // setClock makes the wall clock of a replica jump several times, forward and back, and then corrects it.
@@ -205,7 +205,7 @@ func (c *replicaGroup) setClock(r *replica, length time.Duration, random *rand.R
 		c.history.ExpectOffset(offset)
 		err := faults.SetClock(r.process.PID(), offset)
 		if errors.Is(err, errors.ErrUnsupported) {
-			c.Logf("the clock of one process cannot be set on this platform: this is left out")
+			c.Logf("the clock of one process cannot be set on this platform: this fault is left out")
 			return
 		}
 		c.Must(err)

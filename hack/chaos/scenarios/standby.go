@@ -70,7 +70,7 @@ func standby(a scene) {
 	a.Scale("web", 5)
 	a.Logf("stopped the leader")
 	for _, problem := range a.AwaitSettled(takeOver) {
-		problem.What = fmt.Sprintf("not done %v after the leader was stopped: %s", takeOver, problem.What)
+		problem.What = fmt.Sprintf("the standby is not done %v after the leader was stopped: %s", takeOver, problem.What)
 		a.Violate(problem)
 	}
 	a.Logf("the standby has taken over and is done after %v", time.Since(began).Round(time.Millisecond))

@@ -8,8 +8,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// successor is a second controller. Like a kubelet, it restarts the controller when that ends on its own: a leader that loses its Lease ends, and
-// on a busy machine it may lose it without a fault.
+// successor is a second controller. Like a kubelet, it restarts the controller when the process ends on its own: a leader that loses its Lease ends,
+// and on a busy machine a leader may lose its Lease without a fault.
 type successor struct {
 	current atomic.Pointer[lab.Process]
 	// away is for how long the controller could do nothing, in nanoseconds. Its limits are longer by that much.
@@ -51,7 +51,7 @@ func (a scene) launchSuccessor(flags ...string) *successor {
 				a.Logf("the second controller cannot be started again: %v", err)
 				return
 			}
-			// Before it ended, the controller tried in vain to renew the Lease. The next one cannot acquire it before it has expired.
+			// Before it ended, the controller tried in vain to renew the Lease. The next process cannot acquire the Lease before it has expired.
 			s.away.Add(int64(renewDeadline + relaunchAfter + leaseDuration))
 		}
 	})

@@ -50,14 +50,14 @@ func (a scene) whileConversion(fault lab.WebhookFault, conversion *lab.Conversio
 		beside.touchInAlpha()
 	}
 	conversion.Break(fault)
-	a.Logf("the conversion %s", fault)
+	a.Logf("the conversion webhook's fault: %s", fault)
 	ctx, stop := context.WithCancel(a.Ctx)
 	a.InParallel(func() { a.Churn(ctx) }, func() {
 		defer stop()
 		beside.goOnInV1(conversion)
 	})
 	conversion.Break(lab.WebhookSound)
-	a.expect("I3", "v1alpha1", fmt.Sprintf("v1alpha1 after the conversion %s", fault), 30*time.Second, func() (string, bool) {
+	a.expect("I3", "v1alpha1", fmt.Sprintf("requests in v1alpha1 to succeed after a fault (%s)", fault), 30*time.Second, func() (string, bool) {
 		err := conversion.Try(a.Ctx, a.Namespace)
 		return fmt.Sprint(err), err == nil
 	})
@@ -93,7 +93,7 @@ func (a scene) goOnInV1(conversion *lab.Conversion) {
 		a.Update("web", "nginx:1.28")
 		a.settleSoon("after an update, while nothing can be converted")
 		a.Remove("web")
-		a.settleSoon("after the deletion of its owner, while nothing can be converted")
+		a.settleSoon("after the deletion of web, while nothing can be converted")
 		a.Create("last", 3, testenv.OwnerOptions{Spec: testenv.Paced})
 		a.settleSoon("after a creation, while nothing can be converted")
 	})
@@ -104,14 +104,14 @@ func (a scene) goOnInV1(conversion *lab.Conversion) {
 	a.deleteSpace()
 }
 
-// settleSoon expects everything to be as wanted while a webhook is broken.
+// settleSoon expects everything to be as wanted within 20 s, while a webhook is broken.
 func (a scene) settleSoon(when string) {
 	began := time.Now()
 	for _, problem := range a.AwaitSettled(20 * time.Second) {
 		problem.What = when + ": " + problem.What
 		a.Violate(problem)
 	}
-	a.Logf("settled %s after %v", when, time.Since(began).Round(time.Millisecond))
+	a.Logf("%s: waited %v for everything to be as wanted", when, time.Since(began).Round(time.Millisecond))
 }
 
 // usersObject is the PodManager of useV1.
@@ -129,7 +129,7 @@ func (a scene) useV1(ctx context.Context) {
 		}
 		cancel()
 		if err != nil && a.Ctx.Err() == nil {
-			a.Violate(faults.Violation{Invariant: "I3", Object: usersObject, What: "a user of v1 has no success: " + err.Error()})
+			a.Violate(faults.Violation{Invariant: "I3", Object: usersObject, What: "a request in v1 fails:  " + err.Error()})
 		}
 		requests += 2
 	}
@@ -137,8 +137,8 @@ func (a scene) useV1(ctx context.Context) {
 	a.Remove(usersObject)
 }
 
-// deleteSpace deletes the namespace with its content, and expects it to be gone. With a finalizer that takes half a minute, because the namespace
-// controller waits that long between two attempts.
+// deleteSpace deletes the namespace with its content, and expects it to be gone. If an object has a finalizer, this takes half a minute, because the
+// namespace controller waits that long between two attempts.
 func (a scene) deleteSpace() {
 	for name := range a.Wants() {
 		a.Unset(name)
@@ -149,7 +149,7 @@ func (a scene) deleteSpace() {
 		namespace, err := a.Cluster.Kube.CoreV1().Namespaces().Get(a.Ctx, a.Namespace, metav1.GetOptions{})
 		return fmt.Sprint(namespace.Status.Conditions), apierrors.IsNotFound(err)
 	})
-	a.Logf("the namespace is gone: %v, after %v", gone, time.Since(began).Round(time.Millisecond))
+	a.Logf("the namespace was deleted: %v (waited %v)", gone, time.Since(began).Round(time.Millisecond))
 }
 
 // webhookFaults are in the order in which they are injected.
@@ -173,13 +173,13 @@ func webhookBreaks(a scene) {
 	a.Start()
 	for _, fault := range webhookFaults {
 		webhook.Break(fault)
-		a.Logf("the webhook %s", fault)
+		a.Logf("the webhook's fault: %s", fault)
 		a.churnFor(each, func(ctx context.Context) { <-ctx.Done() })
 		a.settleSoon(fmt.Sprintf("with a webhook that is broken (%s)", fault))
 		webhook.Break(lab.WebhookSound)
 		calls := webhook.Calls.Load()
 		a.churnFor(each/4, func(ctx context.Context) { <-ctx.Done() })
-		a.expect("I5", "webhook", fmt.Sprintf("calls after it %s", fault), 30*time.Second, func() (string, bool) {
+		a.expect("I5", "webhook", fmt.Sprintf("calls of the webhook after a fault (%s)", fault), 30*time.Second, func() (string, bool) {
 			a.ChurnOnce()
 			now := webhook.Calls.Load()
 			return fmt.Sprint(now-calls, " calls"), now > calls

@@ -22,7 +22,7 @@ func TestLatency(t *testing.T) {
 		})
 		time.Sleep(12 * time.Second)
 		if got := l.Slowest(at(11*time.Second), at(12*time.Second)); got < time.Second {
-			t.Errorf("slowest is %v while a write is under way since about 10 s", got)
+			t.Errorf("the slowest write took %v, although one has been in flight since about 10 s", got)
 		}
 		time.Sleep(8 * time.Second)
 		stop()

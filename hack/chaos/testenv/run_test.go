@@ -17,7 +17,7 @@ func TestEndAtFirst(t *testing.T) {
 		r.violate("space", i1)
 		r.violate("another", i1)
 		if len(r.result.Violations) != want || (ended == 1) != (hunted != "") {
-			t.Errorf("hunted %q: %v, ended %d times; want %d violations, and one end if it is hunted", hunted, r.result.Violations, ended, want)
+			t.Errorf("hunted %q: %v, ended %d times; want %d violations, and one end if there is a hunted invariant", hunted, r.result.Violations, ended, want)
 		}
 	}
 }

@@ -94,11 +94,11 @@ func (e *Env) Problems(ctx context.Context) ([]faults.Violation, error) {
 // rest reports the wanted owners that do not exist, and the pods that belong to no owner.
 func (c *comparison) rest() {
 	for _, name := range slices.Sorted(maps.Keys(c.wanted)) {
-		c.problem("I3", name, "%s is gone", name)
+		c.problem("I3", name, "owner %s does not exist", name)
 	}
 	for _, pods := range c.pods {
 		for _, pod := range pods {
-			c.problem("I2", pod.Name, "pod %s is left, ending: %v, node %q, finalizers %v, owner %s", pod.Name, pod.DeletionTimestamp != nil, pod.Spec.NodeName,
+			c.problem("I2", pod.Name, "pod %s is left, terminating: %v, node %q, finalizers %v, owner %s", pod.Name, pod.DeletionTimestamp != nil, pod.Spec.NodeName,
 				pod.Finalizers, OwnerOf(pod))
 		}
 	}
@@ -157,17 +157,17 @@ func (c *comparison) problem(invariant, object, format string, arguments ...any)
 func (c *comparison) compare(o Owner) {
 	wanted, found := c.wanted[o.Name]
 	if !found {
-		c.problem("I2", o.Name, "%s is left, ending: %v, finalizers %v", o.Name, o.deleting, o.Finalizers)
+		c.problem("I2", o.Name, "owner %s is left, terminating: %v, finalizers %v", o.Name, o.deleting, o.Finalizers)
 		return
 	}
 	delete(c.wanted, o.Name)
 	active, ready := c.countPods(o, wanted)
 	if active != wanted.Replicas || ready != wanted.Replicas || o.wanted != wanted.Replicas {
-		c.problem("I3", o.Name, "%s has %d pods, %d ready; wanted are %d, says the user, and %d, says the spec; it says: %s",
+		c.problem("I3", o.Name, "%s has %d pods, %d ready; the user wants %d, the spec says %d; its conditions: %s",
 			o.Name, active, ready, wanted.Replicas, o.wanted, o.Says)
 	}
 	if o.observed != o.generation || o.active != active || o.ready != ready || !o.done {
-		c.problem("I5", o.Name, "%s says %d pods, %d ready, of generation %d, and done: %v; there are %d, %d ready, and generation is %d; it says: %s",
+		c.problem("I5", o.Name, "%s: the status says %d pods, %d ready, generation %d, done %v; there are %d, %d ready, generation %d; its conditions: %s",
 			o.Name, o.active, o.ready, o.observed, o.done, active, ready, o.generation, o.Says)
 	}
 }
@@ -178,7 +178,7 @@ func (c *comparison) countPods(o Owner, wanted Want) (active, ready int) {
 	delete(c.pods, o.uid)
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
-			c.problem("I3", o.Name, "pod %s is still ending", pod.Name)
+			c.problem("I3", o.Name, "pod %s is still terminating", pod.Name)
 			continue
 		}
 		if pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {

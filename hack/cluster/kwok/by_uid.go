@@ -1,4 +1,4 @@
-// Package controllers is an addition to the KWOK package that simulates pods. build.sh compiles it in.
+// Package controllers is the KWOK package that simulates pods. build.sh adds this file to it.
 package controllers
 
 import (

@@ -16,7 +16,7 @@ need() {
 	"$@" >/dev/null 2>&1 || packages+=("$package")
 }
 
-# plugins: the CNI plugins are where the distribution puts them, or where everybody else does.
+# plugins: succeeds if the CNI plugins are in the folder of the distribution, or in another common one.
 plugins() { [ -x /usr/lib/cni/bridge ] || [ -x /opt/cni/bin/bridge ] || [ -x /usr/libexec/cni/bridge ]; }
 
 packages=()

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # A real node for the local cluster: containerd, runc and the kubelet, with containers that run. cluster.sh calls this;
-# people say: make cluster-up NODE=real
+# users run: make cluster-up NODE=real
 #
 # Everything of the node is in one folder, one bridge and one cgroup. Its processes are in process and mount namespaces
-# of their own: with the first of them all others end, and every mount goes, so that a kill in the middle leaves little.
+# of their own: when the first process ends, so do all others, and all mounts go, so that a kill leaves little behind.
 # The bridge is made first and removed last; its name, which is the cgroup's, too, comes from the folder's path.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
 node=real-node
-# Tags of the image docker.io/local/web; what is not a number says how it misbehaves.
+# Tags of the image docker.io/local/web. A tag that is not a number says how the web server misbehaves.
 versions='1 2 3 done crash crash-later unready dead'
 # What a kubelet changes for the whole machine, below /proc/sys.
 sysctls='vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes'
@@ -39,7 +39,7 @@ fail() {
 	exit 1
 }
 
-# plugins: prints the folder of the CNI plugins; Debian's package has another than everybody else.
+# plugins: prints the folder of the CNI plugins; Debian's package uses another folder than other distributions.
 plugins() {
 	local folder
 	for folder in /usr/lib/cni /opt/cni/bin /usr/libexec/cni; do
@@ -85,12 +85,12 @@ services() { echo "10.231.$((128 + $(number)))"; }
 # processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside HOME`.
 processes() {
 	local found
-	# It fails also where it finds some, if another process ends while it looks.
+	# grep fails even if it has found a process, if another process ends in the meantime.
 	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline || true)
 	[ -n "$found" ] || return 0
 	# shellcheck disable=SC2013,SC2086 # one word each
 	for found in $(grep -lszxF inside $found); do
-		# One that has ended, and waits to be collected, holds nothing any more.
+		# A zombie holds nothing any more.
 		if ! grep -qs '^State:.*Z' "${found%cmdline}status"; then
 			basename "${found%/cmdline}"
 		fi
@@ -138,7 +138,7 @@ start() {
 	if [ -n "$(processes)" ] && well; then return; fi
 	echo "Starting the node $node" >&2
 	stop
-	rm -f "$folder"/*.hold # of a test that was killed
+	rm -f "$folder"/*.hold # which a killed test may have left
 	claim
 	configure
 	build
@@ -189,7 +189,7 @@ stop() {
 	done
 }
 
-# cgroups_gone: removes from the leaves up. The kernel may need a moment after the last process.
+# cgroups_gone: removes the node's cgroups, from the leaves up. The kernel may need a moment after the last process.
 cgroups_gone() {
 	local parent
 	for parent in $(hierarchies); do
@@ -218,7 +218,7 @@ remove() {
 	if claimed; then
 		ip link delete "$link"
 	fi
-	# Only when no other node is there: to remove a folder takes away what is mounted on it, also in the mounts of others.
+	# Only if there is no other node: removing a folder also removes what is mounted on it in the mount namespaces of others.
 	if ! compgen -G '/sys/class/net/podm*' >/dev/null; then
 		for place in $fixed; do
 			rmdir "$place" 2>/dev/null || true # if it is not empty, it is in use by another program

@@ -7,8 +7,8 @@ claim() {
 	check
 	[ "${#folder}" -le 78 ] || fail "$folder is too long for the path of a socket; give the cluster a shorter name"
 	claimed || ip link add "$link" type bridge || fail "the bridge $link could not be made; the line above says why"
-	# An address of its own: a bridge without one takes the lowest of its ports, and when the pod with that port goes, all other
-	# pods send to an address that is gone, until they ask again half a minute later.
+	# The bridge gets a fixed MAC address. Otherwise it would take the lowest one of its ports, and when the pod with that port goes, all other pods
+	# would send to an address that does not exist any more, until they ask again half a minute later.
 	ip link set "$link" up alias "$folder" address "$(cat "/sys/class/net/$link/address")"
 	if [ -z "$(number)" ]; then
 		for number in {0..100} none; do
@@ -66,7 +66,7 @@ configure() {
 	render kubelet.yaml "$folder/kubelet.yaml"
 	: >"$folder/resolv.conf"
 	(umask 077 && kubeconfig >"$folder/kubeconfig")
-	# Only once: a second time it would be the kubelet's values.
+	# Only once: the second time, the kubelet has already changed the values.
 	# shellcheck disable=SC2086,SC2015 # one word each; some kernels lack one
 	[ -f "$folder/sysctls" ] || (cd /proc/sys && grep -s '' $sysctls || true) >"$folder/sysctls"
 	make_cgroups

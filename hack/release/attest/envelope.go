@@ -76,7 +76,7 @@ func openBundle(data []byte, key ssh.PublicKey) ([]byte, error) {
 	}
 	accepted, statement, err := verifier.VerifyAndDecode(context.Background(), framed.Envelope)
 	if err != nil {
-		return nil, fmt.Errorf("it is not signed by the key %s: %w", ssh.FingerprintSHA256(key), err)
+		return nil, fmt.Errorf("the statement is not signed by the key %s: %w", ssh.FingerprintSHA256(key), err)
 	}
 	signature, err := base64.StdEncoding.DecodeString(accepted[0].Sig.Sig)
 	if err != nil {
@@ -84,7 +84,7 @@ func openBundle(data []byte, key ssh.PublicKey) ([]byte, error) {
 	}
 	again, err := encodeBundle(statement, signature, key)
 	if err == nil && !bytes.Equal(again, data) {
-		err = errors.New("it has more in it than a signed statement")
+		err = errors.New("the bundle contains more than a signed statement")
 	}
 	return statement, err
 }

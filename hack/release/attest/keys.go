@@ -44,7 +44,7 @@ func openKey(path string) (ssh.Signer, error) {
 func agentSigner(key ssh.PublicKey) (ssh.Signer, error) {
 	connection, err := net.Dial("unix", os.Getenv("SSH_AUTH_SOCK"))
 	if err != nil {
-		return nil, fmt.Errorf("a public key signs through an agent, and SSH_AUTH_SOCK names none: %w", err)
+		return nil, fmt.Errorf("the file has a public key, so an agent has to sign, but SSH_AUTH_SOCK names none: %w", err)
 	}
 	signers, err := agent.NewClient(connection).Signers() // the connection stays open until the program ends
 	if err != nil {
@@ -97,7 +97,7 @@ func readSigners(path string) ([]ssh.PublicKey, error) {
 		for _, option := range options {
 			names, ok := strings.CutPrefix(option, "namespaces=")
 			if !ok {
-				return nil, fmt.Errorf("%s: the option %s is not understood", path, option)
+				return nil, fmt.Errorf("%s: the option %s is not supported", path, option)
 			}
 			counts = slices.Contains(strings.Split(strings.Trim(names, `"`), ","), namespace)
 		}

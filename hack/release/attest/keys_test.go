@@ -57,7 +57,7 @@ func TestReadSigners(t *testing.T) {
 			}
 			for i := range got {
 				if !same(got[i], test.keys[i]) {
-					t.Errorf("the key %d is another one", i)
+					t.Errorf("the key %d is not the expected one", i)
 				}
 			}
 		})
@@ -105,7 +105,7 @@ func TestOpenKey(t *testing.T) {
 				return
 			}
 			if _, _, err := verify(signed(t, got, testBuild), []ssh.PublicKey{public}); err != nil {
-				t.Errorf("what it signs: %v", err)
+				t.Errorf("a release that the key signed is refused: %v", err)
 			}
 		})
 	}

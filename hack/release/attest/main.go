@@ -83,7 +83,7 @@ func signCommand(args []string, out io.Writer) error {
 	flags.StringVar(&about.commit, "commit", "", "the commit")
 	flags.StringVar(&about.image, "image", "", "the name of the controller's image, without tag")
 	flags.StringVar(&about.digest, "digest", "", "the digest of the controller's image, sha256:...")
-	flags.StringVar(&about.goVersion, "go", "", "the version of Go that has compiled it, such as go1.26.8")
+	flags.StringVar(&about.goVersion, "go", "", "the version of Go that has compiled the controller, such as go1.26.8")
 	if err := parse(flags, args); err != nil {
 		return err
 	}

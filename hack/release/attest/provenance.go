@@ -119,7 +119,7 @@ func checkStatement(text []byte, sums map[string]string) (build, error) {
 	}
 	again, err := about.statement(sums)
 	if err == nil && !bytes.Equal(again, text) {
-		err = fmt.Errorf("it is not the provenance of the files in %s", sumsFile)
+		err = fmt.Errorf("the statement is not the provenance of the files in %s", sumsFile)
 	}
 	return about, err
 }

@@ -61,7 +61,7 @@ func TestReadme(t *testing.T) {
 				t.Errorf("%s: %v\n%s", line, err, output)
 			}
 			if len(changes[program]) == 0 {
-				t.Errorf("what %s should refuse is not known to this test: teach it", program)
+				t.Errorf("this test has no change that %s must refuse: add one", program)
 			}
 			for i, change := range changes[program] {
 				folder := users(t)

@@ -84,7 +84,7 @@ func TestVerify(t *testing.T) {
 	again := signed(t, signer, testBuild)
 	for _, name := range []string{signatureFile, provenanceFile} {
 		if read(t, folder, name) != read(t, again, name) {
-			t.Errorf("%s is another one when it is made again", name)
+			t.Errorf("%s has other bytes when it is made again", name)
 		}
 	}
 }
@@ -106,19 +106,19 @@ func TestAnyByte(t *testing.T) {
 			}
 			write(t, folder, entry.Name(), string(changed))
 			if _, _, err := verify(folder, []ssh.PublicKey{signer.PublicKey()}); err == nil {
-				t.Errorf("%s can have %q at %d", entry.Name(), changed[i], i)
+				t.Errorf("%s is accepted with %q at byte %d", entry.Name(), changed[i], i)
 			}
 		}
 		for _, changed := range []string{"", before + "\n", "\n" + before, before + before} {
 			write(t, folder, entry.Name(), changed)
 			if _, _, err := verify(folder, []ssh.PublicKey{signer.PublicKey()}); err == nil {
-				t.Errorf("%s can be %q", entry.Name(), changed)
+				t.Errorf("%s is accepted with the content %q", entry.Name(), changed)
 			}
 		}
 		write(t, folder, entry.Name(), before)
 	}
 	if _, _, err := verify(folder, []ssh.PublicKey{signer.PublicKey()}); err != nil {
-		t.Errorf("the files as they were: %v", err)
+		t.Errorf("the unchanged files are refused: %v", err)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestSignsOnlyWhatIsThere(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(folder, signatureFile)); err == nil {
-		t.Error("it is signed")
+		t.Error("the folder is signed")
 	}
 }
 

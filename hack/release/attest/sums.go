@@ -78,7 +78,7 @@ func verifySums(sums, armored []byte, trusted []ssh.PublicKey) (ssh.PublicKey, e
 		return nil, fmt.Errorf("%s does not fit %s: %w", signatureFile, sumsFile, err)
 	}
 	if !bytes.Equal(armored, sshsig.Armor(signature)) {
-		return nil, fmt.Errorf("%s says more than a signature", signatureFile)
+		return nil, fmt.Errorf("%s contains more than a signature", signatureFile)
 	}
 	return signature.PublicKey, nil
 }

@@ -52,7 +52,7 @@ func readObjects(data []byte) (objects, error) {
 			name = object.GetKind() + " " + object.GetNamespace() + "/" + object.GetName()
 		}
 		if _, twice := all[name]; twice {
-			return nil, fmt.Errorf("%s is there twice", name)
+			return nil, fmt.Errorf("%s occurs twice", name)
 		}
 		all[name] = object
 	}

@@ -61,7 +61,7 @@ func TestDifferences(t *testing.T) {
 
 func TestObjectTwice(t *testing.T) {
 	const pod = "kind: Pod\nmetadata: {name: a}\n---\n"
-	if _, err := readObjects([]byte(pod + pod)); err == nil || !strings.Contains(err.Error(), "Pod a is there twice") {
+	if _, err := readObjects([]byte(pod + pod)); err == nil || !strings.Contains(err.Error(), "Pod a occurs twice") {
 		t.Errorf("got %v", err)
 	}
 }

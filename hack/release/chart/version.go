@@ -18,7 +18,7 @@ func addedVersion(patch string) (string, error) {
 	version, _, _ = strings.Cut(version, nextBegin)
 	rest, isIndented := strings.CutPrefix(version, "    ")
 	if !found || !isIndented {
-		return "", errors.New("it adds no version in the form that is expected")
+		return "", errors.New("the patch adds no version in the expected form")
 	}
 	return "  - " + strings.TrimSuffix(rest, "\n") + "\n", nil
 }

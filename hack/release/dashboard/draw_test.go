@@ -112,6 +112,6 @@ func TestDraw(t *testing.T) {
 		}
 	}
 	if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") || strings.Contains(picture, `="-`) {
-		t.Error("something lies nowhere, or beyond the edge")
+		t.Error("the picture has a coordinate that is negative or not a number")
 	}
 }

@@ -31,8 +31,8 @@ func main() {
 	defer stop()
 	o := options{}
 	flag.StringVar(&o.out, "out", "artifacts/monitoring/dashboard.svg", "file to write")
-	flag.StringVar(&o.cluster, "cluster", "podmanager-dashboard", "name of the cluster; if there is one of this name it is replaced")
-	flag.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to play")
+	flag.StringVar(&o.cluster, "cluster", "podmanager-dashboard", "name of the cluster; an existing cluster of this name is replaced")
+	flag.DurationVar(&o.duration, "duration", 4*time.Minute, "how long the rollouts run")
 	flag.Parse()
 	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "dashboard:", err)

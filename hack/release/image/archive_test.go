@@ -40,7 +40,7 @@ func TestArchive(t *testing.T) {
 	}
 	// Docker identifies an image by its configuration.
 	if got, err := docker.ConfigName(); err != nil || got != id {
-		t.Errorf("as a Docker archive it is %s (error %v), want %s", got, err, id)
+		t.Errorf("as a Docker archive the image is %s (error %v), want %s", got, err, id)
 	}
 	unpacked := filepath.Join(folder, "unpacked")
 	if err := os.Mkdir(unpacked, 0o755); err != nil {
@@ -52,7 +52,7 @@ func TestArchive(t *testing.T) {
 	entry := onlyEntry(t, unpacked)
 	if entry.Digest != want || entry.Annotations["io.containerd.image.name"] != "docker.io/local/web:1" ||
 		entry.Annotations["org.opencontainers.image.ref.name"] != "1" || entry.Platform.String() != "linux/amd64" || entry.ArtifactType != "" {
-		t.Errorf("as a layout it has %+v, want %s", entry, want)
+		t.Errorf("as a layout the tar has the entry %+v, want %s", entry, want)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestE2EDockerfileBuild(t *testing.T) {
 		}
 	}
 	if got := strings.Join(copies, "\n"); got != "COPY --from=build /out/controller /controller" {
-		t.Errorf("the image is filled by %q", got)
+		t.Errorf("the last stage copies with %q", got)
 	}
 	for _, architecture := range []string{"amd64", "arm64"} {
 		t.Run(architecture, func(t *testing.T) {
@@ -209,7 +209,7 @@ func playStage(t *testing.T, stage instructions.Stage, architecture string) stri
 			}
 		case *instructions.ArgCommand: // the values come from outside
 		default:
-			t.Fatalf("this test does not know what to do about %s: teach it", command)
+			t.Fatalf("this test does not support the command %s: add it", command)
 		}
 	}
 	return container

@@ -83,7 +83,7 @@ func sbom(program, version, license string, created time.Time) ([]byte, error) {
 	document := spdxDocument{
 		Version: "SPDX-2.3", DataLicense: "CC0-1.0", ID: "SPDXRef-DOCUMENT",
 		Name: info.Path + "@" + version,
-		// It must be unique to the document, but need not resolve.
+		// The namespace must be unique to the document, but need not resolve.
 		Namespace:     "https://" + info.Main.Path + "/sbom/sha256-" + digest,
 		Creation:      spdxCreation{Created: created.UTC().Format(time.RFC3339), Creators: []string{"Tool: " + info.Main.Path + "/hack/release/image"}},
 		Packages:      []spdxPackage{main},

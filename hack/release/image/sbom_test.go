@@ -28,7 +28,7 @@ func TestSBOM(t *testing.T) {
 	}
 	checkSBOM(t, text, program, "v1.2.3")
 	if again, err := sbom(program, "v1.2.3", "Apache-2.0", testTime); err != nil || !bytes.Equal(text, again) {
-		t.Errorf("described again, it is another (error %v)", err)
+		t.Errorf("a second SBOM of the program has other bytes (error %v)", err)
 	}
 }
 
@@ -60,7 +60,7 @@ func checkSBOM(t *testing.T, text []byte, program, version string) {
 		t.Error(err)
 	}
 	if described, err := spdxlib.GetDescribedPackageIDs(document); err != nil || len(described) != 1 {
-		t.Errorf("it describes %v (error %v), want one package", described, err)
+		t.Errorf("the SBOM describes %v (error %v), want one package", described, err)
 	}
 	data, err := os.ReadFile(program)
 	if err != nil {

@@ -146,7 +146,7 @@ func TestController(t *testing.T) {
 		stop()
 		stopNode()
 	})
-	t.Logf("it took %v", time.Since(began))
+	t.Logf("the simulation took %v", time.Since(began))
 }
 
 // Twenty PodManagers go through two rollouts in ten minutes.

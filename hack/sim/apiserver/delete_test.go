@@ -61,13 +61,13 @@ func TestDeletePod(t *testing.T) {
 				live, err := s.pods().Get(ctx, "web", get)
 				switch isGone := err != nil; {
 				case isGone != (test.grace == -1):
-					t.Errorf("reading it gives %v", err)
+					t.Errorf("reading the pod after its deletion returns %v", err)
 				case !isGone && ptr.Deref(live.DeletionGracePeriodSeconds, 0) != test.grace:
-					t.Errorf("it has %v seconds left", live.DeletionGracePeriodSeconds)
+					t.Errorf("the pod's grace period is %v s", live.DeletionGracePeriodSeconds)
 				case test.grace > 0 && live.DeletionTimestamp.Sub(time.Now().Truncate(time.Second)) != time.Duration(test.grace)*time.Second:
-					t.Errorf("it ends at %v", live.DeletionTimestamp)
+					t.Errorf("the pod's deletionTimestamp is %v", live.DeletionTimestamp)
 				case test.grace > 0 && live.Generation != 2:
-					t.Errorf("it is in generation %d", live.Generation)
+					t.Errorf("the pod's generation is %d", live.Generation)
 				}
 			})
 		})
@@ -119,7 +119,7 @@ func TestFinalizers(t *testing.T) {
 					return
 				}
 				if err != nil || live.DeletionTimestamp == nil || live.Generation != 2 || len(live.Finalizers) != len(test.want) || live.Finalizers[0] != test.want[0] {
-					t.Fatalf("it is %+v, %v", live, err)
+					t.Fatalf("after the deletion the object is %+v, %v", live, err)
 				}
 				_, err = client.Patch(ctx, "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/late"]}}`), patch)
 				checkError(t, err, 422, "no new finalizers can be added if the object is being deleted")
@@ -140,7 +140,7 @@ func TestNamespace(t *testing.T) {
 		namespaces := s.kube.CoreV1().Namespaces()
 		made := must(namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, create))
 		if made.Status.Phase != corev1.NamespaceActive || made.Labels[corev1.LabelMetadataName] != "a" || len(made.Spec.Finalizers) != 1 {
-			t.Errorf("it is created as %+v", made)
+			t.Errorf("the namespace is created as %+v", made)
 		}
 		for _, name := range []string{"x", "y"} {
 			must(s.kube.CoreV1().Pods("a").Create(ctx, newPod(name, "name", name), create))
@@ -153,11 +153,11 @@ func TestNamespace(t *testing.T) {
 			t.Fatal(err)
 		}
 		if left := must(s.kube.CoreV1().Pods("").List(ctx, list)).Items; len(left) != 2 || left[0].Name != "y" || left[1].Namespace != "default" {
-			t.Errorf("left are %+v", left)
+			t.Errorf("the pods that are left: %+v", left)
 		}
 		live := must(namespaces.Get(ctx, "a", get))
 		if live.Status.Phase != corev1.NamespaceTerminating || live.DeletionTimestamp == nil {
-			t.Errorf("it is %+v", live)
+			t.Errorf("the namespace is %+v", live)
 		}
 		live.Spec.Finalizers = nil
 		must(namespaces.Finalize(ctx, live, update))

@@ -39,13 +39,13 @@ func TestGroup(t *testing.T) {
 		second, stopSecond := start()
 		time.Sleep(time.Minute)
 		if a, b := len(first.Held()), len(second.Held()); a != 2 || b != 2 {
-			t.Errorf("they hold %d and %d shards", a, b)
+			t.Errorf("the replicas hold %d and %d shards", a, b)
 		}
 		stopFirst()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if held := len(second.Held()); held != 4 {
-			t.Errorf("the second holds %d shards", held)
+			t.Errorf("after the first replica has stopped, the second holds %d shards", held)
 		}
 		stopSecond()
 		time.Sleep(time.Minute) // let the last requests end

@@ -35,7 +35,8 @@ func (r *Request) patched(present *object) (Object, error) {
 	return r.Resource.decode(document)
 }
 
-// merged returns a custom resource with the request's merge patch applied. Most patches are of this kind, and documents would take long.
+// merged returns a custom resource with the request's merge patch applied. Most patches are merge patches, and applyPatch would be slow because it
+// works on encoded documents.
 func (r *Request) merged(present *unstructured.Unstructured) (Object, error) {
 	var patch map[string]any
 	if err := json.Unmarshal(r.Body, &patch); err != nil {

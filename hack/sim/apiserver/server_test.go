@@ -78,13 +78,13 @@ func TestRestore(t *testing.T) {
 			}
 			found := must(s.pods().List(ctx, metav1.ListOptions{LabelSelector: "app=web"}))
 			if len(found.Items) != 2 || found.Items[1].ResourceVersion != "4" || found.ResourceVersion != fmt.Sprint(4+ahead) {
-				t.Errorf("after it there is %+v", found)
+				t.Errorf("after the restore there is %+v", found)
 			}
 			if made := must(s.pods().Create(ctx, newPod("c"), create)); made.ResourceVersion != want {
 				t.Errorf("the next version is %s, want %s", made.ResourceVersion, want)
 			}
 			if err := s.Restore(1000, 0); err == nil {
-				t.Error("a state is restored that never was")
+				t.Error("a version that was never written can be restored")
 			}
 		})
 	}
@@ -171,7 +171,7 @@ func TestStreamFaults(t *testing.T) {
 				must(s.pods().Create(t.Context(), newPod("a"), create))
 				time.Sleep(2 * time.Second)
 				if got := events(w); !slices.Equal(got, test.want) {
-					t.Errorf("it sends %q, want %q", got, test.want)
+					t.Errorf("the watch sends %q, want %q", got, test.want)
 				}
 			})
 		})
@@ -210,10 +210,10 @@ func TestAdmission(t *testing.T) {
 				err := result.Into(made)
 				checkError(t, err, test.code, "")
 				if took := time.Since(began); took != time.Second {
-					t.Errorf("it took %v", took)
+					t.Errorf("the request took %v", took)
 				}
 				if err == nil && made.Annotations["seen"] != "yes" {
-					t.Errorf("it is created as %+v", made.ObjectMeta)
+					t.Errorf("the pod is created as %+v", made.ObjectMeta)
 				}
 				if err != nil && statusOf(err).Reason != test.reason {
 					t.Errorf("the reason is %q", statusOf(err).Reason)
@@ -239,7 +239,7 @@ func TestBindAndEvict(t *testing.T) {
 		ctx := t.Context()
 		pod := s.running(ctx, t, "web", "app", "web")
 		if pod.Spec.NodeName != "node" || pod.Generation != 1 {
-			t.Errorf("it is %+v on %q", pod.ObjectMeta, pod.Spec.NodeName)
+			t.Errorf("the pod is %+v on node %q", pod.ObjectMeta, pod.Spec.NodeName)
 		}
 		binding := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Target: corev1.ObjectReference{Name: "other"}}
 		checkError(t, s.pods().Bind(ctx, binding, create), 409, `Operation cannot be fulfilled on pods/binding "web": pod web is already assigned to node "node"`)
@@ -270,7 +270,7 @@ func TestBindAndEvict(t *testing.T) {
 		live := must(s.pods().Get(ctx, "web", get))
 		last := live.Status.Conditions[len(live.Status.Conditions)-1]
 		if live.DeletionTimestamp == nil || last.Type != corev1.DisruptionTarget || last.Reason != "EvictionByEvictionAPI" {
-			t.Errorf("it is %+v", live.Status)
+			t.Errorf("the pod's status is %+v", live.Status)
 		}
 		if budget := must(budgets.Get(ctx, "web", get)); budget.Status.DisruptionsAllowed != 0 || len(budget.Status.DisruptedPods) != 1 {
 			t.Errorf("the budget is %+v", budget.Status)
@@ -308,7 +308,7 @@ func TestDiscoveryAndReviews(t *testing.T) {
 		review := must(client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx,
 			&authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: asked}}, create))
 		if review.Status.Allowed != want {
-			t.Errorf("it may %s: %v", verb, review.Status.Allowed)
+			t.Errorf("the client may %s: %v", verb, review.Status.Allowed)
 		}
 	}
 	must(client.CoreV1().Pods("default").List(ctx, list))
@@ -335,6 +335,6 @@ func TestSameDice(t *testing.T) {
 	}
 	first, second := course(), course()
 	if len(first) != 7 || !slices.Equal(first, second) {
-		t.Errorf("once %q, and once %q", first, second)
+		t.Errorf("the first run gives %q, the second %q", first, second)
 	}
 }

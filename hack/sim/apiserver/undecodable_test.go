@@ -59,7 +59,7 @@ func TestUndecodableIsDeleted(t *testing.T) {
 			letGo(ctx, t, client, kind)
 		}
 		if ready, _, _ := unstructured.NestedInt64(must(client.Get(ctx, "good", get)).Object, "status", "readyReplicas"); ready != 3 {
-			t.Errorf("beside them, a PodManager that was scaled to 3 has %d ready pods", ready)
+			t.Errorf("next to the undecodable PodManagers, a good one that was scaled to 3 has %d ready pods", ready)
 		}
 		time.Sleep(time.Minute)
 		calm := s.Version()
@@ -91,14 +91,14 @@ func letGo(ctx context.Context, t *testing.T, client dynamic.ResourceInterface, 
 	err1 := client.Delete(ctx, kind, remove)
 	err2 := client.Delete(ctx, kind+"-orphaning", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)})
 	if err1 != nil || err2 != nil {
-		t.Errorf("%v, %v", err1, err2)
+		t.Errorf("the deletions returned %v, %v", err1, err2)
 	}
 	time.Sleep(15 * time.Second)
 	if left, err := client.Get(ctx, kind, get); !apierrors.IsNotFound(err) {
-		t.Errorf("%s is not gone: %v, %v", kind, left, err)
+		t.Errorf("%s still exists: %v, %v", kind, left, err)
 	}
 	left, err := client.Get(ctx, kind+"-orphaning", get)
 	if err != nil || !slices.Equal(left.GetFinalizers(), []string{metav1.FinalizerOrphanDependents}) {
-		t.Errorf("%s-orphaning does not wait for the garbage collector alone: %v, %v", kind, left, err)
+		t.Errorf("%s-orphaning does not have only the finalizer of the garbage collector: %v, %v", kind, left, err)
 	}
 }

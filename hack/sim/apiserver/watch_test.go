@@ -90,16 +90,16 @@ func TestWatch(t *testing.T) {
 				w := must(s.pods().Watch(ctx, test.options))
 				defer w.Stop()
 				if got := events(w); !slices.Equal(got, test.seen) {
-					t.Errorf("at first it sends %q, want %q", got, test.seen)
+					t.Errorf("at first the watch sends %q, want %q", got, test.seen)
 				}
 				history(ctx, t, s)
 				if got := events(w); !slices.Equal(got, test.later) {
-					t.Errorf("then it sends %q, want %q", got, test.later)
+					t.Errorf("then the watch sends %q, want %q", got, test.later)
 				}
 				again := must(s.pods().Watch(ctx, metav1.ListOptions{ResourceVersion: "2", LabelSelector: test.options.LabelSelector, FieldSelector: test.options.FieldSelector}))
 				defer again.Stop()
 				if got := events(again); test.options.ResourceVersion != "6" && !slices.Equal(got, test.later) {
-					t.Errorf("afterwards it sends %q, want %q", got, test.later)
+					t.Errorf("a later watch from version 2 sends %q, want %q", got, test.later)
 				}
 			})
 		})
@@ -130,7 +130,7 @@ func TestWatchEnds(t *testing.T) {
 		}{{59 * time.Second, nil}, {time.Second, []string{"BOOKMARK 2"}}, {27 * time.Second, nil}, {time.Second, []string{"BOOKMARK 2"}}, {time.Second, nil}, {time.Second, []string{"END"}}} {
 			time.Sleep(step.wait)
 			if got := events(w); !slices.Equal(got, step.want) {
-				t.Errorf("after %v more it sends %q, want %q", step.wait, got, step.want)
+				t.Errorf("after %v more the watch sends %q, want %q", step.wait, got, step.want)
 			}
 		}
 	})
@@ -150,7 +150,7 @@ func TestMetadata(t *testing.T) {
 		defer w.Stop()
 		event := <-w.ResultChan()
 		if o, isPartial := event.Object.(*metav1.PartialObjectMetadata); !isPartial || o.Name != "a" {
-			t.Errorf("it sends %+v", event.Object)
+			t.Errorf("the watch sends %+v", event.Object)
 		}
 	})
 }

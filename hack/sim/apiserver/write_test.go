@@ -64,7 +64,7 @@ func TestCreatedPod(t *testing.T) {
 		}
 		checkDefaults(t, pod)
 		if live := must(s.pods().Get(ctx, pod.Name, get)); live.ResourceVersion != "2" || live.Name != pod.Name {
-			t.Errorf("it is read as %+v", live.ObjectMeta)
+			t.Errorf("the pod is read as %+v", live.ObjectMeta)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestUpdate(t *testing.T) {
 				}
 				live := must(s.pods().Get(ctx, "web", get))
 				if live.Generation != test.generation || live.Status.Phase != corev1.PodPending || live.DeletionTimestamp != nil {
-					t.Errorf("it is %+v in phase %s", live.ObjectMeta, live.Status.Phase)
+					t.Errorf("the pod is %+v in phase %s", live.ObjectMeta, live.Status.Phase)
 				}
 			})
 		})
@@ -158,11 +158,11 @@ func TestPatchPod(t *testing.T) {
 				patched, err := s.pods().Patch(ctx, "web", test.kind, []byte(test.patch), patch, test.subresource...)
 				checkError(t, err, test.code, test.message)
 				if err == nil && (patched.Labels["a"] != "b" || patched.ResourceVersion != "3") {
-					t.Errorf("it is %+v", patched.ObjectMeta)
+					t.Errorf("the pod is %+v", patched.ObjectMeta)
 				}
 				live := must(s.pods().Get(ctx, "web", get))
 				if isStatus := len(test.subresource) > 0 && err == nil; isStatus && (live.Status.Phase != corev1.PodRunning || live.Spec.Containers[0].Image != "nginx:1.29") {
-					t.Errorf("it is in phase %s with %s", live.Status.Phase, live.Spec.Containers[0].Image)
+					t.Errorf("the pod is in phase %s with image %s", live.Status.Phase, live.Spec.Containers[0].Image)
 				}
 			})
 		})
@@ -179,7 +179,7 @@ func TestResize(t *testing.T) {
 		resized := must(s.pods().Patch(ctx, "web", types.StrategicMergePatchType, []byte(more), patch, "resize"))
 		cpu := resized.Spec.Containers[0].Resources.Requests.Cpu()
 		if cpu.String() != "2" || resized.Generation != 2 || resized.Spec.Containers[0].Image != "nginx:1.29" || len(resized.Labels) > 0 {
-			t.Errorf("it is %+v with %v", resized.ObjectMeta, resized.Spec.Containers[0])
+			t.Errorf("the pod is %+v with %v", resized.ObjectMeta, resized.Spec.Containers[0])
 		}
 		_, err := s.pods().Patch(ctx, "web", types.StrategicMergePatchType, []byte(strings.Replace(more, `"2"`, `"3"`, 1)), patch)
 		checkError(t, err, 422, "pod updates may not change")
@@ -193,7 +193,7 @@ func TestPodManager(t *testing.T) {
 		wanted := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1.PodManagerSpec{Image: "nginx"}, Status: v1.PodManagerStatus{Replicas: 7}}
 		made := must(client.Create(ctx, wanted, create))
 		if *made.Spec.Replicas != 3 || made.Status.Replicas != 0 || made.Status.ObservedGeneration != -1 || made.Generation != 1 {
-			t.Errorf("it is created with %v replicas and the status %+v", *made.Spec.Replicas, made.Status)
+			t.Errorf("the PodManager is created with %v replicas and the status %+v", *made.Spec.Replicas, made.Status)
 		}
 		status := made.DeepCopy()
 		status.Spec.Image, status.Labels, status.Status.Replicas = "other", map[string]string{"a": "b"}, 2
@@ -223,7 +223,7 @@ func TestScale(t *testing.T) {
 		scale.Spec.Replicas = 5
 		must(client.UpdateScale(ctx, "web", scale, update))
 		if live := must(client.Get(ctx, "web", get)); *live.Spec.Replicas != 5 || live.Generation != 2 || live.Status.Replicas != 2 {
-			t.Errorf("it is scaled to %d in generation %d", *live.Spec.Replicas, live.Generation)
+			t.Errorf("the PodManager is scaled to %d in generation %d", *live.Spec.Replicas, live.Generation)
 		}
 		_, err := client.UpdateScale(ctx, "web", scale, update)
 		checkError(t, err, 409, "the object has been modified")
@@ -232,7 +232,7 @@ func TestScale(t *testing.T) {
 		for patched, generation := range map[string]int64{`{"spec":{"unknown":1}}`: 2, `{"spec":{"replicas":5}}`: 2, `{"spec":{"image":"other"}}`: 3} {
 			live := must(client.Patch(ctx, "web", types.MergePatchType, []byte(patched), metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}))
 			if live.Generation != generation {
-				t.Errorf("after %s it is in generation %d", patched, live.Generation)
+				t.Errorf("after %s the PodManager is in generation %d", patched, live.Generation)
 			}
 		}
 	})

@@ -179,7 +179,7 @@ const (
 	tagNeverReady = ":never-ready"
 )
 
-// run schedules a pod and starts its containers. A pod with a port of its host does not fit beside another one.
+// run schedules a pod and starts its containers. Of the pods with a host port, only the first one fits on the node.
 func (s *space) run(ctx context.Context, pod *corev1.Pod) error {
 	pods, now := s.kube.CoreV1().Pods(namespace), metav1.NewTime(time.Now())
 	container := pod.Spec.Containers[0]

@@ -52,12 +52,12 @@ func TestStates(t *testing.T) {
 	}
 	for _, file := range found {
 		if !slices.Contains(files, file) {
-			t.Errorf("%s is of no state", file)
+			t.Errorf("%s belongs to no state", file)
 		}
 	}
 }
 
-// times matches the times of an object but for their last digit: a request that comes before another one may put off a status write by a second.
+// times matches the times of an object except for their last digit: the order of concurrent requests may delay a status write by a second.
 var times = regexp.MustCompile(`(\d{4}-\d\d-\d\dT\d\d:\d\d:\d)\dZ`)
 
 func inYAML(t *testing.T, object *unstructured.Unstructured) []byte {
@@ -109,7 +109,7 @@ func withoutChance(object *unstructured.Unstructured) {
 	_ = unstructured.SetNestedSlice(object.Object, failing, "status", "rollout", "failing") // fails only if the rollout is no object
 }
 
-// hack/test/core asks kstatus about the same states on a real API server. The names there are these, and that of no object at all.
+// hack/test/core asks kstatus about the same states on a real API server, under the same names. It has one more, "none", which has no object.
 func TestStatesAreThoseOfKstatus(t *testing.T) {
 	asked := []string{}
 	for _, file := range []string{"kstatus_test.go", "kstatus_states_test.go"} {
@@ -125,7 +125,7 @@ func TestStatesAreThoseOfKstatus(t *testing.T) {
 	asked = slices.DeleteFunc(asked, func(name string) bool { return name == "none" })
 	slices.Sort(asked)
 	if names := slices.Sorted(maps.Keys(judged)); !slices.Equal(asked, names) {
-		t.Errorf("hack/test/core has the states\n%q, here are\n%q", asked, names)
+		t.Errorf("hack/test/core has the states\n%q, this package has\n%q", asked, names)
 	}
 }
 

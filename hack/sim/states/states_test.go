@@ -101,7 +101,7 @@ func (s *space) await(kind string, status metav1.ConditionStatus, reason string)
 	s.t.Fatalf("%s does not become %s with the reason %s: %v", kind, status, reason, last.Object["status"])
 }
 
-// condition returns a condition of an object, which may be one that the Go type does not fit.
+// condition returns a condition of an object. The object need not fit the Go type of a PodManager.
 func (s *space) condition(object *unstructured.Unstructured, kind string) map[string]any {
 	s.t.Helper()
 	conditions, _, err := unstructured.NestedSlice(object.Object, "status", "conditions")
@@ -272,7 +272,7 @@ var further = map[string]func(s *space){
 	},
 }
 
-// crash makes the container of a pod crash again and again.
+// crash sets the status of a pod whose container is in a crash loop.
 func (s *space) crash(name string) {
 	s.t.Helper()
 	pods := s.kube.CoreV1().Pods(namespace)

@@ -57,7 +57,7 @@ func TestActions(t *testing.T) {
 			what, err := verbs[test.Action](manager, now)
 			if isRefused := test.ExpectedErrorMessage != ""; isRefused || err != nil {
 				if isRefused != (err != nil) {
-					t.Errorf("the action says %q, and the verb %v", test.ExpectedErrorMessage, err)
+					t.Errorf("the action's error is %q, the verb's is %v", test.ExpectedErrorMessage, err)
 				}
 				return
 			}
@@ -73,7 +73,7 @@ func TestActions(t *testing.T) {
 	}
 	for verb := range verbs {
 		if !tested[verb] {
-			t.Errorf("no test of %s", verb)
+			t.Errorf("Argo CD's action tests do not cover %s", verb)
 		}
 	}
 }

@@ -108,7 +108,7 @@ func runDeployment(t *testing.T, namespace, name string, more ...string) *lab.Pr
 func stop(t *testing.T, process *lab.Process) {
 	t.Helper()
 	if err := process.Stop(); err != nil || process.Err != nil {
-		t.Fatalf("the controller did not stop well: %v, %v\n%s", err, process.Err, process.Tail(20))
+		t.Fatalf("the controller did not stop cleanly: %v, %v\n%s", err, process.Err, process.Tail(20))
 	}
 }
 

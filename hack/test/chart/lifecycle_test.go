@@ -22,7 +22,7 @@ func TestLifecycle(t *testing.T) {
 	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}
 	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
 
-	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // of an earlier run that was interrupted
+	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // which an interrupted run may have left
 	notes := run("install", "podmanager", shared.previous, withImage, "--take-ownership", "--force-conflicts", "--wait")
 	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
@@ -73,7 +73,7 @@ func TestUninstallWithCRD(t *testing.T) {
 		t.Helper()
 		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
 	}
-	run("uninstall", "podmanager", "--ignore-not-found") // of an earlier run that was interrupted
+	run("uninstall", "podmanager", "--ignore-not-found") // which an interrupted run may have left
 	run("install", "podmanager", shared.chart, withImage, "--take-ownership", "--force-conflicts")
 	t.Cleanup(func() { // for the other tests
 		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
@@ -112,7 +112,7 @@ func takeOver(t *testing.T, prepare func()) string {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // of an earlier run that was interrupted
+	helm(t, uninstall...) // which an interrupted run may have left
 	if err := applyCRD(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func gone(t *testing.T) {
 		},
 	} {
 		if _, err := get(); !apierrors.IsNotFound(err) {
-			t.Errorf("%s is still there after helm uninstall, or not: %v", what, err)
+			t.Errorf("%s must not be found after helm uninstall: %v", what, err)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func hasRightsIn(t *testing.T, home, namespace string, want bool) {
 			t.Fatal(err)
 		}
 		if review.Status.Allowed != want {
-			t.Errorf("may the controller of %s %v in %q? %v, want %v", home, right, namespace, review.Status.Allowed, want)
+			t.Errorf("the controller of %s may %v in %q: %v, want %v", home, right, namespace, review.Status.Allowed, want)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// These ask what the controller itself may do. They have no namespace.
+	// With these requests, the controller asks what it may do itself. They have no namespace.
 	reviews := []string{"selfsubjectaccessreviews", "selfsubjectreviews"}
 	count := 0
 	for _, r := range requests {
@@ -132,7 +132,7 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 		count++
 		isOutside := r.ObjectRef.Resource != "" && r.ObjectRef.Namespace != namespace && !slices.Contains(reviews, r.ObjectRef.Resource)
 		if isOutside || r.ResponseStatus.Code == http.StatusForbidden {
-			t.Errorf("the controller of %s has asked for what is outside, or forbidden: %v", namespace, r)
+			t.Errorf("the controller of %s has sent a request about another namespace, or a forbidden one: %v", namespace, r)
 		}
 	}
 	if count < 20 { // three lists, three watches, five pods created and two deleted, and a review for each permission

@@ -121,7 +121,7 @@ func TestConversionLeftBehind(t *testing.T) {
 		t.Errorf("got %v\n%s\nwant a refusal that says %s", err, firstLines(out), want)
 	}
 	if out, err := try(); err != nil {
-		t.Errorf("after that: %v\n%s", err, firstLines(out))
+		t.Errorf("after the removal of the conversion: %v\n%s", err, firstLines(out))
 	}
 }
 

@@ -173,7 +173,7 @@ func TestFlags(t *testing.T) {
 		command.Env = append(os.Environ(), "POD_NAMESPACE=a")
 		out, err := command.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "/no/such/file") {
-			t.Errorf("the controller does not take %q: %v\n%s", arguments, err, out)
+			t.Errorf("the controller refuses %q: %v\n%s", arguments, err, out)
 		}
 	}
 }
@@ -215,9 +215,9 @@ func TestSubchart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := helm(t, "template", "app", parent, "--namespace", systemSpace); !strings.Contains(out, "replicas: 5\n") || !strings.Contains(out, "name: app-podmanager-controller\n") {
-		t.Errorf("the parent's values do not count:\n%s", out)
+		t.Errorf("the parent's values have no effect:\n%s", out)
 	}
 	if out := helm(t, "template", "app", parent, "--set", "podmanager.enabled=false"); strings.Contains(out, "kind:") {
-		t.Errorf("the condition does not count:\n%s", out)
+		t.Errorf("the condition has no effect:\n%s", out)
 	}
 }

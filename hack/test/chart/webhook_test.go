@@ -39,7 +39,7 @@ func TestWebhookDeployment(t *testing.T) {
 		t.Errorf("the controller serves webhooks, too: %q", lines)
 	}
 	if lines := logged(t, webhooks, serving, "Started leading", "Created pod"); len(lines) != 1 {
-		t.Errorf("the webhooks do something else than to serve: %q", lines)
+		t.Errorf("the process of the webhooks does more than serve them: %q", lines)
 	}
 	testApartRights(t, namespace)
 	stop(t, webhooks)
@@ -51,7 +51,7 @@ func installApart(t *testing.T) {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // of an earlier run that was interrupted
+	helm(t, uninstall...) // which an interrupted run may have left
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {

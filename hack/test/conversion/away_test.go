@@ -107,7 +107,7 @@ func (s *space) returned() {
 	}
 	awaitAlpha(s.T)
 	if alpha := s.alpha("late"); alpha.Spec.Image != "app:1" {
-		s.T.Errorf("in v1alpha1 it is %+v", alpha.Spec)
+		s.T.Errorf("in v1alpha1 the PodManager is %+v", alpha.Spec)
 	}
 	s.T.Logf("the webhook is back, and v1alpha1 is served: %v", time.Since(start))
 }
@@ -132,7 +132,7 @@ func TestWebhookHangs(t *testing.T) {
 	took := time.Since(start)
 	t.Logf("changed in v1, rolled out and deleted: %v", took)
 	if took > 25*time.Second { // the API server waits 30 s for a webhook
-		t.Errorf("it took %v, as if the API server had waited for the webhook", took)
+		t.Errorf("the changes took %v, as if the API server had waited for the webhook", took)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestCallsForAWriteInV1(t *testing.T) {
 		}
 	}
 	before := shared.hook.calls.Load()
-	harness.Await(t, "the cache of v1alpha1 to be filled, after whatever test there was before", func() (any, bool) {
+	harness.Await(t, "the cache of v1alpha1 to be filled after the previous test", func() (any, bool) {
 		write()
 		return count, shared.hook.calls.Load() > before
 	})
@@ -159,13 +159,13 @@ func TestCallsForAWriteInV1(t *testing.T) {
 	for range writes {
 		write()
 	}
-	harness.Await(t, "the cache of v1alpha1 to be told of each write", func() (any, bool) {
+	harness.Await(t, "the cache of v1alpha1 to receive each write", func() (any, bool) {
 		calls := shared.hook.calls.Load() - before
 		return calls, calls >= writes
 	})
 	calls := shared.hook.calls.Load() - before
 	t.Logf("%d writes in v1, and no client that reads v1alpha1: %d calls", writes, calls)
 	if calls > 3*writes {
-		t.Errorf("%d calls: who has asked for so many?", calls)
+		t.Errorf("%d calls for %d writes, want at most three for each", calls, writes)
 	}
 }

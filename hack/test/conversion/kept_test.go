@@ -147,14 +147,14 @@ func TestConflictsAcrossVersions(t *testing.T) {
 	out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1alpha1", "web", "{size: 0, image: '"+otherImage+"'}"),
 		"apply", "--server-side", "-f", "-", "--namespace", s.Name)
 	if err == nil {
-		t.Fatal("the image belongs to another field manager")
+		t.Fatal("the apply succeeded, although the image belongs to another field manager")
 	}
 	wants(t, "conflict", out, `conflict with "maker" using apps.mycompany.com/v1: .spec.template.spec.containers[name="nginx"].image`)
 	s.with(manifestOf("v1alpha1", "web", "{size: 0, image: '"+otherImage+"'}"), "apply", "--server-side", "--force-conflicts", "--field-manager=alpha")
 	out, err = shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "web", "{template: {spec: {containers: [{name: nginx, image: 'app:mine'}]}}}"),
 		"apply", "--server-side", "--field-manager=hub", "-f", "-", "--namespace", s.Name)
 	if err == nil {
-		t.Fatal("the image belongs to another field manager by now")
+		t.Fatal("the apply succeeded, although the image now belongs to another field manager")
 	}
 	wants(t, "conflict", out, `conflict with "alpha": .spec.image`)
 }

@@ -36,7 +36,7 @@ func TestMigrate(t *testing.T) {
 
 	root := "artifacts/crd.yaml"
 	if out, err := shared.cluster.Kubectl(t.Context(), "apply", "-f", root); err == nil || !strings.Contains(out, "status.storedVersions[1]") {
-		t.Fatalf("v1alpha1 was dropped although objects are stored so: %v\n%s", err, out)
+		t.Fatalf("v1alpha1 was dropped although objects are stored in this version: %v\n%s", err, out)
 	}
 	wants(t, "dry run", plugin(t, "migrate", "--dry-run=server"), "3 PodManagers would be stored as v1, as far as they are not yet (server dry run)",
 		"status.storedVersions of the CRD would be v1, is v1, v1alpha1 (server dry run)")
@@ -62,7 +62,7 @@ func TestMigrate(t *testing.T) {
 	})
 	same(t, "spec", s.Manager("stored-as-v1alpha1").Spec, before.Spec)
 	if short := s.Manager("short").Spec; short.Image != "app:1" || *short.Replicas != 0 || short.FailurePolicy.OnFailure != v1.HaltOnFailure {
-		t.Errorf("the short one is %+v", short) // objects stored as v1 get the defaults of v1
+		t.Errorf("the PodManager short is %+v", short) // objects stored as v1 get the defaults of v1
 	}
 	s.Kubectl("patch", "pm", "short", "--type=merge", "-p", `{"spec":{"image":"app:2"}}`)
 	s.settled("short")

@@ -91,10 +91,10 @@ func TestWatch(t *testing.T) {
 	s.Kubectl("delete", alphaName, "web")
 	const want = "ADDED app:1, app:2, app:3, DELETED"
 	if got := told(t, alphas, func(event watch.Event) string { return event.Object.(*v1alpha1.PodManager).Spec.Image }); got != want {
-		t.Errorf("told in v1alpha1: %s, want %s", got, want)
+		t.Errorf("the watch in v1alpha1 reports %s, want %s", got, want)
 	}
 	if got := told(t, hubs, func(event watch.Event) string { return event.Object.(*v1.PodManager).Spec.Image }); got != want {
-		t.Errorf("told in v1: %s, want %s", got, want)
+		t.Errorf("the watch in v1 reports %s, want %s", got, want)
 	}
 }
 

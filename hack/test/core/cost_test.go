@@ -92,7 +92,7 @@ func (c *cost) deleteOne() {
 	c.T.Helper()
 	pod := c.Pods()[1]
 	c.Kubectl("delete", "pod", pod.Name, "--wait=false")
-	c.Await("it to be replaced", func() (any, bool) {
+	c.Await("the deleted pod to be replaced", func() (any, bool) {
 		now := c.Pods()
 		return podNames(now), len(now) == 3 && !slices.Contains(slices.Collect(maps.Values(uids(now))), pod.UID)
 	})

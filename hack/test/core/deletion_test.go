@@ -26,7 +26,7 @@ func TestDelete(t *testing.T) {
 			s.awaitReady("other", 2)
 			before := uids(s.Pods())
 			s.Kubectl("delete", "pm", "web", "--cascade="+cascade, "--timeout=3m")
-			s.Await("its pods to be gone, and no others", func() (any, bool) {
+			s.Await("the pods of web to be gone, and no others", func() (any, bool) {
 				left := podNames(s.AllPods())
 				return left, slices.Equal(left, []string{"other-0", "other-1"})
 			})
@@ -102,7 +102,7 @@ func TestDeleteWaitsForPods(t *testing.T) {
 	s.apply("web", "{replicas: 2, scaleDown: {maxTerminating: 2}, template: {metadata: {finalizers: [example.com/hold]}, spec: {containers: [{name: a, image: a}]}}}")
 	s.awaitReady("web", 2)
 	s.Kubectl("delete", "pm", "web", "--wait=false")
-	s.Await("the status to tell", func() (any, bool) {
+	s.Await("the status to report the remaining pods", func() (any, bool) {
 		manager := s.Manager("web")
 		ready := s.Condition("web", v1.ConditionReady)
 		return harness.Brief(manager), ready.Reason == v1.ReasonTerminating && ready.Message == "being deleted, 2 pods left" &&
@@ -122,7 +122,7 @@ func TestDeleteWithoutController(t *testing.T) {
 	s.applyPrivate("web", "{replicas: 2, image: nginx, scaleDown: {maxTerminating: 1}}")
 	s.awaitReady("web", 2)
 	if got := s.Manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
-		t.Errorf("finalizers %v, although pods have a pace", got)
+		t.Errorf("finalizers %v, although maxTerminating needs that of the controller", got)
 	}
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
 	s.Await("the finalizer to be removed", func() (any, bool) {

@@ -140,7 +140,8 @@ func (s *space) setReady(node string, ready corev1.ConditionStatus) {
 const maxAge, ahead = 600, 700 * time.Second
 
 // Pods that are too old are replaced: the oldest first, one at a time, and each only once its replacement is available. A younger age is refused.
-// A controller goes by the clock that the API server has when the controller starts. It is set ahead, so this test has a separate cluster.
+// A controller goes by the clock that the API server has when the controller starts. The API server's clock is set ahead, so this test has a separate
+// cluster.
 func TestMaxPodAge(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "age")

@@ -37,7 +37,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	if len(manager.Finalizers) > 0 {
-		t.Errorf("finalizers %v, although nothing has to happen before it may go", manager.Finalizers)
+		t.Errorf("finalizers %v, although nothing has to happen before the PodManager is deleted", manager.Finalizers)
 	}
 	s.Await("an event about the three pods", func() (any, bool) {
 		events := s.Kubectl("get", "events", "-o", "custom-columns=R:.reason,N:.message", "--field-selector", "involvedObject.kind=PodManager")
@@ -53,7 +53,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	if all := s.Kubectl("get", "all"); !strings.Contains(all, "podmanager.apps.mycompany.com/web") {
-		t.Errorf("kubectl get all does not show it:\n%s", all)
+		t.Errorf("kubectl get all does not show the PodManager:\n%s", all)
 	}
 }
 

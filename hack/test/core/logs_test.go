@@ -68,7 +68,7 @@ func TestLogs(t *testing.T) {
 			switch line.Message {
 			case "Syncing":
 				if len(line.Triggers) == 0 {
-					t.Errorf("this line does not tell why: %+v", line)
+					t.Errorf("this line has no triggers: %+v", line)
 				}
 			case "Created pod":
 				counts[fmt.Sprintf("created, named %t, of a revision %t", line.Pod.Name != "", line.Revision != nil)]++
@@ -99,11 +99,11 @@ func TestLogOfRefusals(t *testing.T) {
 	s.Kubectl("create", "quota", "none", "--hard", "pods=0")
 	s.applyPrivate("web", spec(2, good, ""))
 	s.awaitCondition(v1.ConditionReplicaFailure, metav1.ConditionTrue, v1.ReasonFailedCreate, "exceeded quota")
-	s.Await("it to be tried again", func() (any, bool) {
+	s.Await("the refused request to be tried again", func() (any, bool) {
 		failures := metric(t, p, "podmanager_pod_request_failures_total", "create")
 		return failures, failures >= 2
 	})
 	if lines := logged(t, p, `"Requests fail"`); len(lines) != 1 || !strings.Contains(lines[0], "exceeded quota") {
-		t.Errorf("the log tells of it in these lines, want one: %q", lines)
+		t.Errorf("the log reports the refusals in these lines, want one: %q", lines)
 	}
 }

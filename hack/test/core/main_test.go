@@ -59,7 +59,7 @@ func tearDown(passed bool) error {
 		passed = false
 	}
 	if err := shared.rights.judge(passed && ranAll()); err != nil {
-		problems = append(problems, fmt.Errorf("the controller's rights and what it does with them differ:\n%w", err))
+		problems = append(problems, fmt.Errorf("the controller's permissions and its use of them differ:\n%w", err))
 	}
 	return errors.Join(problems...)
 }

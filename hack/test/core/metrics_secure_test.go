@@ -101,7 +101,7 @@ func TestSecureMetrics(t *testing.T) {
 		t.Errorf("/readyz needs a token: %v", err)
 	}
 	if body, err := p.ReadMetrics(); err == nil || strings.Contains(body, "podmanager_") {
-		t.Errorf("the metrics are told in the clear: %v", err)
+		t.Errorf("the metrics are served without TLS: %v", err)
 	}
 	revoke()
 	s.awaitAnswer(p, serve.MetricsPath, prometheus, 403, "system:serviceaccount:"+s.Name+":prometheus may not get /metrics")
@@ -130,7 +130,7 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 				}
 			}
 			if lines := logged(t, f.controller, `"Cannot authorize requests for metrics`); len(lines) != 1 {
-				t.Errorf("the log tells of it %d times, want once: %q", len(lines), lines)
+				t.Errorf("the log reports that %d times, want once: %q", len(lines), lines)
 			}
 			mend()
 			s.awaitAnswer(f.controller, serve.MetricsPath, token, 200, "podmanager_panics_total")
@@ -152,13 +152,13 @@ func TestSecureMetricsBesideStrangers(t *testing.T) {
 	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {
 		<-pace.C
 		if code, body := s.get(p, serve.MetricsPath, fmt.Sprint("nonsense-", sent)); code != 401 && code != 429 {
-			t.Fatalf("a stranger is answered %d: %s", code, body)
+			t.Fatalf("a request with a random token is answered %d: %s", code, body)
 		}
 		if sent%perSecond != 0 {
 			continue
 		}
 		if code, body := s.get(p, serve.MetricsPath, token); code != 200 {
-			t.Errorf("after %v and %d strangers the scrape is answered %d: %s", time.Since(began), sent, code, body)
+			t.Errorf("after %v and %d requests with random tokens, the scrape is answered %d: %s", time.Since(began), sent, code, body)
 		}
 	}
 	harness.WantMemory(t, p, quarterOfMemory)
@@ -176,6 +176,6 @@ func TestSecureMetricsWithoutRights(t *testing.T) {
 		t.Errorf("answers %d, want 503: %s", code, body)
 	}
 	if lines := logged(t, p, "cannot create resource"); len(lines) != 1 {
-		t.Errorf("the log does not tell once which right is missing: %q", lines)
+		t.Errorf("the log does not report the missing permission exactly once: %q", lines)
 	}
 }

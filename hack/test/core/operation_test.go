@@ -57,8 +57,8 @@ func TestRestartInTheMiddleOfEverything(t *testing.T) {
 	})
 }
 
-// Of two controllers one leads. If the leader is killed, the other one takes over when the Lease expires. If the leader is stopped, it takes over
-// at once.
+// Of two controllers one leads. If the leader is killed, the other one takes over when the Lease expires. If the leader is stopped, the other one
+// takes over at once.
 func TestLeaderElection(t *testing.T) {
 	s := newSpace(t)
 	candidate := func(leaseDuration, renewDeadline string) *lab.Process {
@@ -131,10 +131,10 @@ func TestStartUpErrors(t *testing.T) {
 			select {
 			case <-p.Exited:
 			case <-time.After(harness.Patience):
-				t.Fatalf("it goes on for %v: %s", harness.Patience, p.Tail(30))
+				t.Fatalf("the controller still runs after %v: %s", harness.Patience, p.Tail(30))
 			}
 			if out := p.Tail(30); p.Err == nil || !strings.Contains(out, test.want) {
-				t.Errorf("%v: %s\nwant it to name %s", p.Err, out, test.want)
+				t.Errorf("%v: %s\nwant an error that names %s", p.Err, out, test.want)
 			}
 		})
 	}

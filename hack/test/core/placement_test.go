@@ -18,8 +18,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// addNodes adds simulated nodes that only pods of this test run on, one for each zone in the list. An empty zone is none. It returns what a pod needs
-// in its spec to run there.
+// addNodes adds simulated nodes that only pods of this test run on, one for each zone in the list. For an empty string, the node has no zone. It
+// returns what a pod needs in its spec to run there.
 func (s *space) addNodes(zones ...string) (podSpec string) {
 	s.T.Helper()
 	nodes, key := shared.kube.CoreV1().Nodes(), "test.mycompany.com/"+s.Name
@@ -138,11 +138,11 @@ func TestSafeToEvict(t *testing.T) {
 		t.Errorf("pods were replaced: %v before, %v now", before, after)
 	}
 	if revisions := s.revisions("stateless"); len(revisions) != 1 {
-		t.Errorf("%d revisions: the annotation is not part of the template", len(revisions))
+		t.Errorf("%d revisions, want 1, because the annotation is not part of the template", len(revisions))
 	}
 }
 
-// A rollout waits for a surge pod that no node takes, and says so with a way out, which works.
+// A rollout waits for a surge pod that no node takes, and the status says so, and what to do about it, which works.
 func TestSurgeBlocked(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "", "")
@@ -167,7 +167,7 @@ func TestSurgeBlocked(t *testing.T) {
 		time.Now().Add(-3*time.Minute).UTC().Format(time.RFC3339)))
 	ready := s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonSurgeBlocked, "anti-affinity")
 	if !strings.Contains(ready.Message, "set maxUnavailable: 1 and maxSurge: 0") {
-		t.Errorf("no way out in %q", ready.Message)
+		t.Errorf("%q does not say what to do", ready.Message)
 	}
 	s.awaitEvents("web", v1.EventSurgeBlocked)
 	for name, uid := range uids(s.Pods()) {

@@ -49,7 +49,7 @@ func TestUndecodableObjects(t *testing.T) {
 	}
 	s.restoreCRD()
 	for _, bad := range poisons {
-		s.Await(bad.name+" to tell", func() (any, bool) {
+		s.Await(bad.name+" to report why it cannot be decoded", func() (any, bool) {
 			out := s.Kubectl("get", "pm", bad.name, "-o", `jsonpath={.status.conditions[?(@.type=="Stalled")]}`)
 			return out, strings.Contains(out, v1.ReasonUndecodable) && strings.Contains(out, bad.why)
 		})

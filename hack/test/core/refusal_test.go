@@ -58,7 +58,7 @@ func TestBadInputIsRefused(t *testing.T) {
 // awaitRefusal waits until the status reports that the pods are refused.
 func (s *space) awaitRefusal(name, reason, words string) {
 	s.T.Helper()
-	s.Await("the status to tell of the refusal", func() (any, bool) {
+	s.Await("the status to report the refusal", func() (any, bool) {
 		failure, stalled, ready := s.Condition(name, v1.ConditionReplicaFailure), s.Condition(name, v1.ConditionStalled), s.Condition(name, v1.ConditionReady)
 		return harness.Brief(s.Manager(name)), failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedCreate &&
 			strings.Contains(failure.Message, words) && stalled.Reason == reason && ready.Reason == reason && ready.Status == metav1.ConditionFalse

@@ -95,7 +95,7 @@ func TestReplaceAndPatch(t *testing.T) {
 	}
 	list, err := s.managers().List(s.Ctx, metav1.ListOptions{LabelSelector: "patched=yes"})
 	if err != nil || len(list.Items) != 1 {
-		t.Fatalf("%d have the new label: %v", len(list.Items), err)
+		t.Fatalf("%d PodManagers have the new label: %v", len(list.Items), err)
 	}
 	s.awaitReady("web", 3)
 	for _, pod := range s.Pods() {
@@ -122,7 +122,7 @@ func TestListAndDeleteCollection(t *testing.T) {
 	shop := metav1.ListOptions{LabelSelector: "group=shop"}
 	list, err := s.managers().List(s.Ctx, shop)
 	if err != nil || len(list.Items) != 3 {
-		t.Fatalf("%d in the list (%v), want 3", len(list.Items), err)
+		t.Fatalf("%d PodManagers in the list (%v), want 3", len(list.Items), err)
 	}
 	if err := s.managers().DeleteCollection(s.Ctx, metav1.DeleteOptions{}, shop); err != nil {
 		t.Fatal(err)

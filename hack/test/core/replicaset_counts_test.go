@@ -80,11 +80,11 @@ func TestDeletingAndFailedPods(t *testing.T) {
 	})
 	for name, uid := range before {
 		if pod := s.pod(name); pod.UID != uid {
-			t.Errorf("%s is gone", name)
+			t.Errorf("%s was replaced", name)
 		}
 	}
 	if pod := s.pod("web-1"); pod.Status.Phase != corev1.PodFailed || pod.DeletionTimestamp != nil {
-		t.Errorf("the failed pod is not there to be looked at: %s, deleted %v", pod.Status.Phase, pod.DeletionTimestamp)
+		t.Errorf("the failed pod was not kept: %s, deleted %v", pod.Status.Phase, pod.DeletionTimestamp)
 	}
 	s.Await("the status to count them", func() (any, bool) {
 		status := s.Manager("web").Status

@@ -167,7 +167,7 @@ func TestFailedRelease(t *testing.T) {
 	w := f.WatchPods()
 	triedAndTold := func(name string) {
 		t.Helper()
-		f.Await("it to be tried twice, and told", func() (any, bool) {
+		f.Await("the release to be tried twice, and its failure to be reported", func() (any, bool) {
 			failure := f.Condition("web", v1.ConditionReplicaFailure)
 			return failure, f.proxy.Count(name) > 1 && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim
 		})
@@ -186,7 +186,7 @@ func TestFailedRelease(t *testing.T) {
 		t.Errorf("the status names %v, want %v", manager.Status.PodNames, want)
 	}
 	if failure := f.Condition("web", v1.ConditionReplicaFailure); failure.Status == metav1.ConditionTrue {
-		t.Errorf("still told: %+v", failure)
+		t.Errorf("the failure is still reported: %+v", failure)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestFailedAdoption(t *testing.T) {
 	mend := f.answer("failed", 500, f.own("patch", "pods"))
 	f.createPod("by-hand", labelled("web"))
 	before := uids(f.Pods())
-	f.Await("it to be tried a few times, and told", func() (any, bool) {
+	f.Await("the adoption to be tried a few times, and its failure to be reported", func() (any, bool) {
 		failure := f.Condition("web", v1.ConditionReplicaFailure)
 		return failure, f.proxy.Count("failed") > 3 && failure.Reason == v1.ReasonFailedClaim
 	})
@@ -248,7 +248,7 @@ func TestPodMovesToAnotherManager(t *testing.T) {
 	s.apply("to", "{replicas: 1, image: nginx}")
 	from, to := s.awaitReady("from", 2), s.awaitReady("to", 1)
 	s.patchPod("from-0", `{"labels":{"podmanager":"to"}}`)
-	s.Await("each to have its number again", func() (any, bool) {
+	s.Await("each PodManager to have its number of pods again", func() (any, bool) {
 		pods := s.AllPods()
 		ours, theirs := 0, 0
 		for _, pod := range pods {

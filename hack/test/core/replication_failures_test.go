@@ -57,7 +57,7 @@ func (s *space) awaitFirstStatus(name string) {
 // awaitBackOff waits until the status reports the number of failures in a row, and when the next pod is due.
 func (s *space) awaitBackOff(inARow int, next time.Time) {
 	s.T.Helper()
-	s.Await("the status to tell of the backoff", func() (any, bool) {
+	s.Await("the status to report the backoff", func() (any, bool) {
 		got := s.Condition("web", v1.ConditionReady)
 		_, text, _ := strings.Cut(got.Message, "next try at ")
 		told, err := time.Parse(time.RFC3339, text)
@@ -106,7 +106,7 @@ func TestFailedPodsBackOff(t *testing.T) {
 	if got := fourth.Spec.Containers[0].Image; got != "second" {
 		t.Errorf("%s runs %s", fourth.Name, got)
 	}
-	s.Await("the back-off to be over", func() (any, bool) {
+	s.Await("the backoff to be over", func() (any, bool) {
 		got := s.Condition("web", v1.ConditionReady)
 		return got, got.Reason == v1.ReasonPodsNotReady
 	})
@@ -131,7 +131,7 @@ func TestBackOffIsForFailedPodsOnly(t *testing.T) {
 		return podNames(pods), len(pods) == 1 && pods[0].UID != before
 	})
 	if now := time.Now(); now.After(failed.Add(10 * time.Second)) {
-		t.Errorf("it took until %v, when both were due", now)
+		t.Errorf("the deleted pod was replaced at %v only, when the failed pod was due, too", now)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestFailedPodsHistory(t *testing.T) {
 			s := newSpace(t)
 			s.apply("web", fmt.Sprintf(nowhere, "replicas: 3"+limit, "a"))
 			s.awaitPods("web-0 web-1 web-2")
-			s.Await("the scheduler to have looked at them: what it writes later would pass for a later failure", func() (any, bool) {
+			s.Await("the scheduler to have tried the pods, because a later write of it would pass for a later failure", func() (any, bool) {
 				pods := s.AllPods()
 				return pods, !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return podstate.Condition(&pod, corev1.PodScheduled) == nil })
 			})
@@ -198,7 +198,7 @@ func TestFailedPodsHistory(t *testing.T) {
 				all := s.AllPods()
 				return podNames(all), slices.Equal(failed, want) && len(active) == 3 && len(all) == 3+len(want)
 			})
-			harness.Steadily(s.T, 300*time.Millisecond, "they stay", func() (any, bool) { all := s.AllPods(); return podNames(all), len(all) == 3+len(want) })
+			harness.Steadily(s.T, 300*time.Millisecond, "the failed pods stay", func() (any, bool) { all := s.AllPods(); return podNames(all), len(all) == 3+len(want) })
 		})
 	}
 }

@@ -43,7 +43,7 @@ func TestScaleDownLimit(t *testing.T) {
 				going := s.terminating()
 				return going, len(going) == test.most && int(s.Manager("web").Status.TerminatingReplicas) == test.most
 			})
-			harness.Steadily(s.T, 300*time.Millisecond, "no more are going while these are", func() (any, bool) {
+			harness.Steadily(s.T, 300*time.Millisecond, "no more pods terminate while these do", func() (any, bool) {
 				going := s.terminating()
 				return going, len(going) == test.most
 			})

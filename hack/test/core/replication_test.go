@@ -90,12 +90,12 @@ func TestForeignNameIsFreed(t *testing.T) {
 	s.createPod("web-0", func(*corev1.Pod) {})
 	s.apply("web", "{replicas: 1, image: nginx}")
 	s.awaitReady("web", 1)
-	s.Await("the hint", func() (any, bool) {
+	s.Await("the hint about the taken name", func() (any, bool) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0")
 	})
 	s.Kubectl("delete", "pod", "web-0") // waits until it is gone: the hint disappears as soon as the pod terminates
-	s.Await("the hint to be gone", func() (any, bool) {
+	s.Await("the hint about the taken name to be gone", func() (any, bool) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, !strings.Contains(message, "web-0")
 	})
@@ -127,7 +127,7 @@ func TestDeadPredecessor(t *testing.T) {
 	s.apply("web", "{replicas: 2, image: nginx}")
 	manager := s.awaitReady("web", 2)
 	if manager.UID == dead.UID || !slices.Equal(manager.Status.PodNames, []string{"web-3", "web-4"}) || manager.Status.TerminatingReplicas != 0 {
-		t.Errorf("counted others' pods: %s, %v", harness.Brief(manager), manager.Status.PodNames)
+		t.Errorf("pods of the predecessor are counted: %s, %v", harness.Brief(manager), manager.Status.PodNames)
 	}
 	for name, owner := range owners {
 		if pod := s.pod(name); len(pod.OwnerReferences) != 1 || pod.OwnerReferences[0].UID != owner {
@@ -139,7 +139,7 @@ func TestDeadPredecessor(t *testing.T) {
 	}
 	before := uids(s.Pods())
 	s.letGo("web-0", "web-1")
-	s.Await("the dead one's pods to be gone", func() (any, bool) {
+	s.Await("the predecessor's pods to be gone", func() (any, bool) {
 		got := podNames(s.AllPods())
 		return got, !slices.Contains(got, "web-0") && !slices.Contains(got, "web-1")
 	})
@@ -191,7 +191,7 @@ func TestPodReplacementPolicy(t *testing.T) {
 				status := s.Manager("web").Status
 				return status, status.TerminatingReplicas == 1 && strings.Join(status.PodNames, " ") == test.during
 			})
-			harness.Steadily(s.T, 500*time.Millisecond, "active are "+test.during, func() (any, bool) {
+			harness.Steadily(s.T, 500*time.Millisecond, "the active pods are "+test.during, func() (any, bool) {
 				got := strings.Join(podNames(s.Pods()), " ")
 				return got, got == test.during
 			})

@@ -45,7 +45,7 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 100m}", "")))
 	s.awaitInPlace(before)
 	if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: the controller runs with -resize-and-drain=false") {
-		t.Errorf("the events do not say so:\n%s", notes)
+		t.Errorf("the events do not say that the pods were not drained:\n%s", notes)
 	}
 
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 200m}", "")))
@@ -59,12 +59,12 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 
 	only := fmt.Sprintf(inPlacePolicy, v1.InPlaceOnly)
 	s.applyPrivate("web", rolloutSpec(2, only, sized("a:2", "requests: {cpu: 300m}", "")))
-	s.Await("the reason why not", func() (any, bool) {
+	s.Await("the reason why no pod is updated in place", func() (any, bool) {
 		ready := s.Condition("web", v1.ConditionReady)
 		return ready, ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, "the controller runs with -resize-and-drain=false")
 	})
 	if lines := append(logged(t, p, "rbac.yaml"), logged(t, p, "not all of it works")...); len(lines) > 0 {
-		t.Errorf("advice for those who want the rights: %q", lines)
+		t.Errorf("the log has advice about permissions that this controller does without: %q", lines)
 	}
 	s.asksForNothingElse(log, account)
 }
@@ -82,7 +82,7 @@ func (s *space) asksForNothingElse(log *audit.Log, account string) {
 			continue
 		}
 		if r.IsForbidden() || r.ObjectRef.Resource == "pods" && r.ObjectRef.Subresource != "" {
-			s.T.Errorf("the controller has asked for what it may not: %v", r)
+			s.T.Errorf("the controller has sent a request for which it has no permission: %v", r)
 		}
 		if r.What() == "patch pods" {
 			patches++

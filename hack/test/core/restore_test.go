@@ -37,14 +37,14 @@ func TestEtcdRestore(t *testing.T) {
 	if got := s.Kubectl("get", "pm", "web", "-o", "jsonpath={.spec.replicas}"); got != "3" {
 		t.Fatalf("the restore did not work: %s replicas", got)
 	}
-	// The same generation as the scaling that the restore has reverted.
+	// The PodManager gets the same generation as with the scaling that the restore has reverted.
 	s.Kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitStatus("5")
 	if got := strings.Fields(s.Kubectl("get", "pods", "-o", "name")); len(got) != 5 {
 		t.Errorf("pods %v, want 5", got)
 	}
 	if n := metric(t, p, "podmanager_rewinds_total", ""); n == 0 {
-		t.Error("no rewind was noticed, and still it converged: is the test right?")
+		t.Error("the controller has converged without noticing a rewind, so this test proves nothing")
 	}
 }
 

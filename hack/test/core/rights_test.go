@@ -122,7 +122,7 @@ func (w *rightsWatch) judge(all bool) error {
 	for _, g := range w.grants {
 		switch {
 		case g.used > 0 && unseen[g.what] != "":
-			problems = append(problems, fmt.Errorf("%s was used %d times, and counts as one that no request shows", g.what, g.used))
+			problems = append(problems, fmt.Errorf("%s was used %d times, but is listed as a permission that no request shows", g.what, g.used))
 		case g.used == 0 && unseen[g.what] == "" && all:
 			problems = append(problems, fmt.Errorf("granted in artifacts/rbac.yaml and never used: %s, namespace %q, names %q", g.what, g.namespace, g.names))
 		}
@@ -171,7 +171,7 @@ func readGrants(file string) ([]*grant, error) {
 		}
 		found := rules[binding.RoleRef.Kind+"/"+space+"/"+binding.RoleRef.Name]
 		if len(found) == 0 {
-			return nil, fmt.Errorf("%s: the binding %s is of a role that is not there", file, binding.Name)
+			return nil, fmt.Errorf("%s: the binding %s refers to a role that the file does not define", file, binding.Name)
 		}
 		for _, rule := range found {
 			grants = append(grants, grantsOf(rule, binding.Namespace)...)

@@ -25,8 +25,8 @@ func (s *space) releaseAtEnd() {
 	})
 }
 
-// The controller is killed three times during a rollout of 100 pods. In one case the template is changed before it runs again. The budget is not
-// exceeded at any version of any pod.
+// The controller is killed three times during a rollout of 100 pods. In one case the template is changed before the controller runs again. The budget
+// is not exceeded at any version of any pod.
 func TestRolloutBudgetSurvivesKills(t *testing.T) {
 	t.Parallel()
 	for name, images := range map[string][]string{
@@ -119,7 +119,7 @@ func TestRecreateNeverOverlaps(t *testing.T) {
 	s.apply("web", held(4, ", env: [{name: A, value: b}]"))
 	none := "0 pods, 0 current, 0 updated, 0 available: Ready=False/TooFewReplicas Available=False/NotEnoughReplicas Progressing=True/Scaling"
 	if manager := s.awaitState("web", none); manager.Status.TerminatingReplicas != 4 {
-		t.Errorf("terminating: %s", harness.Brief(manager))
+		t.Errorf("want 4 terminating pods: %s", harness.Brief(manager))
 	}
 	s.apply("web", held(5, ", env: [{name: A, value: b}]"))
 	s.letGo(old[:3]...)

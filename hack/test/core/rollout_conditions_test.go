@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Conditions during a rollout, in the format of state.
+// Conditions during a rollout, as the function state formats them.
 const (
 	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
 	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
@@ -101,7 +101,7 @@ func TestAvailableCondition(t *testing.T) {
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200"))
 	manager := s.awaitState("web", "10 pods, 0 current, 10 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if manager.Status.ReadyReplicas != 10 {
-		t.Errorf("not ready: %s", harness.Brief(manager))
+		t.Errorf("want 10 ready pods: %s", harness.Brief(manager))
 	}
 	before := uids(s.Pods())
 	s.apply("web", spec(10, "nginx", ", minReadySeconds: 1, progressDeadlineSeconds: 7200"))

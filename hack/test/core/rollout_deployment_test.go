@@ -46,7 +46,7 @@ import (
 // The first rollout: revision 1 becomes current once its pods are available.
 func TestFirstRollout(t *testing.T) {
 	s := newSpace(t)
-	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200")) // until the state was seen
+	s.apply("web", spec(3, "nginx:1", ", minReadySeconds: 3600, progressDeadlineSeconds: 7200")) // longer than the test needs to see this state
 	manager := s.awaitState("web", "3 pods, 0 current, 3 updated, 0 available: Ready=False/WaitingForMinReadySeconds Available=False/NotEnoughReplicas Progressing=True/WaitingForPods")
 	if status := manager.Status; status.CurrentRevision != "" || status.UpdateRevision == "" || status.Rollout == nil {
 		t.Errorf("before the pods are available: %s", harness.Brief(manager))
@@ -202,7 +202,7 @@ func TestRevisionNameCollision(t *testing.T) {
 	s.awaitRevisions("web", 2, 3)
 	s.apply("web", "{replicas: 2, image: 'nginx:2'}")
 	if again := s.awaitReady("web", 2).Status; again.CurrentRevision != status.CurrentRevision || again.CollisionCount != 1 {
-		t.Errorf("put back: %+v", again)
+		t.Errorf("after the return to the previous template: %+v", again)
 	}
 	s.awaitRevisions("web", 3, 4)
 }

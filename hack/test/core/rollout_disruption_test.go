@@ -47,13 +47,13 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 			})
 			s.setPodStatus(updated.Name, test.status)
 			if test.condemned {
-				s.Await("it to be rolled back", func() (any, bool) {
+				s.Await("the revision to be rolled back", func() (any, bool) {
 					manager := s.Manager("web")
 					return harness.Brief(manager), manager.Status.FailedRevision != ""
 				})
 				return
 			}
-			s.Await("event and status to tell what the node did", func() (any, bool) {
+			s.Await("the event and the status to report what the node did", func() (any, bool) {
 				count, notes := s.warnings("web", v1.EventDisrupted)
 				ready := s.Condition("web", v1.ConditionReady)
 				want := updated.Name + " was disrupted: " + test.told

@@ -27,7 +27,7 @@ const (
 )
 
 // careful returns a minReadySeconds that is longer than crashing pods are ready. The nodes' times are in whole seconds, and a busy machine is late.
-// It is the same for all tests, because some apply it twice.
+// The value is the same for all tests, because some apply it twice.
 var careful = sync.OnceValue(func() string {
 	return fmt.Sprintf("minReadySeconds: %.0f, ", harness.Scaled(8*time.Second).Seconds())
 })
@@ -59,8 +59,8 @@ func (s *space) awaitCondition(kind string, status metav1.ConditionStatus, reaso
 	return got
 }
 
-// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. It stays halted, and its message does not
-// change.
+// Pods that crash, and are ready in between, halt the rollout before too many pods are unavailable. The rollout stays halted, and the message does
+// not change.
 func TestHalt(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -85,14 +85,14 @@ func TestHalt(t *testing.T) {
 			s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonHalted, words)
 			s.awaitCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonHalted, words)
 			if stalled := s.Condition("web", v1.ConditionStalled); stalled.Type != "" {
-				t.Errorf("the pods have had no time to recover: %+v", stalled)
+				t.Errorf("web is Stalled before its pods have had time to recover: %+v", stalled)
 			}
 			first := s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonHalted, words)
 			if after := first.LastTransitionTime.Sub(firstFailure(w.Past(), crashing)); after < (grace-1)*time.Second || after > grace*time.Second+harness.Scaled(15*time.Second) {
 				t.Errorf("stalled %v after the first failure, want %d s", after, grace)
 			}
 			flapped := ""
-			harness.Steadily(s.T, 3*time.Second, "it stays so, whether the pods are up or down", func() (any, bool) {
+			harness.Steadily(s.T, 3*time.Second, "web stays Stalled, whether its pods are up or down", func() (any, bool) {
 				ready, stalled := s.Condition("web", v1.ConditionReady), s.Condition("web", v1.ConditionStalled)
 				if stalled.Reason != v1.ReasonHalted || stalled.LastTransitionTime != first.LastTransitionTime {
 					flapped = fmt.Sprintf("%+v", stalled)

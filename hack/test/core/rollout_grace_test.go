@@ -134,7 +134,7 @@ func TestInPlaceGraceIsPaused(t *testing.T) {
 				t.Errorf("only %v have their old image", podNames(left))
 			}
 			if strings.Contains(end, "paused") {
-				s.Await("the status to tell of the pause", func() (any, bool) {
+				s.Await("the status to report the pause", func() (any, bool) {
 					got := s.Condition("web", v1.ConditionReady)
 					return got, got.Status == metav1.ConditionFalse && got.Reason == v1.ReasonPaused
 				})
@@ -168,10 +168,10 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 			w.NothingMoved()
 			w.Always(within(1, 2, serves))
 			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: created before inPlaceGracePeriodSeconds was set") {
-				t.Errorf("the events do not tell: %s", notes)
+				t.Errorf("the events do not say that the pods were not drained: %s", notes)
 			}
 			s.deletePod(before[0].Name)
-			s.Await("its replacement to have the gate", func() (any, bool) {
+			s.Await("the replacement of the deleted pod to have the gate", func() (any, bool) {
 				pods := s.Pods()
 				return podNames(pods), slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
 					return len(pod.Spec.ReadinessGates) == 1 && is(&pod, v1.InPlaceReady) == corev1.ConditionTrue
@@ -291,7 +291,7 @@ func TestInPlaceSurvivesCrashAndRevert(t *testing.T) {
 	kill(t, f.controller)
 	f.applyPrivate("web", rolloutSpec(3, graceful(0), first))
 	f.private()
-	f.Await("all pods to be as they were", func() (any, bool) {
+	f.Await("all pods to match the old revision again", func() (any, bool) {
 		pods, now := f.Pods(), f.Manager("web")
 		for _, pod := range pods {
 			status := pod.Status.ContainerStatuses[0]

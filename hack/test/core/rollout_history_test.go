@@ -97,7 +97,7 @@ func TestChangeCause(t *testing.T) {
 	change("nginx:2", "the new shop")
 	change("nginx:3", "the shop's bug")
 	change("nginx:3", "the shop's first bug") // only the change cause differs
-	s.Await("the reasons", func() (any, bool) {
+	s.Await("the change causes of the revisions", func() (any, bool) {
 		reasons := []string{}
 		for _, revision := range s.revisions("web") {
 			reasons = append(reasons, revision.Annotations[v1.AnnotationChangeCause])
@@ -240,7 +240,7 @@ func TestDeletedRevisionComesBack(t *testing.T) {
 		before, was := uids(s.Pods()), state(s.Manager("web"))
 		s.Kubectl("delete", "controllerrevision", name)
 		s.awaitRevisions("web", want...)
-		harness.Steadily(s.T, time.Second, "no pod to suffer", func() (any, bool) { now := uids(s.Pods()); return now, maps.Equal(now, before) })
+		harness.Steadily(s.T, time.Second, "no pod is replaced", func() (any, bool) { now := uids(s.Pods()); return now, maps.Equal(now, before) })
 		s.awaitState("web", was)
 	}
 	current := s.Manager("web").Status.CurrentRevision
@@ -248,7 +248,7 @@ func TestDeletedRevisionComesBack(t *testing.T) {
 	s.apply("web", spec(3, "nginx:never-ready", ""))
 	manager := s.awaitState("web", "4 pods, 1 current, 3 updated, 1 available: "+rollingOut)
 	if manager.Status.CurrentRevision != current {
-		t.Errorf("the revision that came back is another one: %s", harness.Brief(manager))
+		t.Errorf("the revision that came back is not the current one: %s", harness.Brief(manager))
 	}
 	goneAndBack(manager.Status.UpdateRevision, 1, 2)
 	goneAndBack(current, 1, 2)
@@ -262,7 +262,7 @@ func TestOrphanedPodsKeepTheirRevision(t *testing.T) {
 	pods, revision := uids(s.Pods()), s.awaitRevisions("web", 1)[0]
 	s.Kubectl("delete", "pm", "web", "--cascade=orphan")
 	if orphan := s.awaitRevisions("web", 1)[0]; orphan.UID != revision.UID || len(orphan.OwnerReferences) != 0 {
-		t.Errorf("not orphaned: %+v", orphan.ObjectMeta)
+		t.Errorf("the revision is not orphaned: %+v", orphan.ObjectMeta)
 	}
 	s.apply("web", "{replicas: 3, image: nginx}")
 	manager := s.awaitState("web", "3 pods, 3 current, 3 updated, 3 available: "+allDone)

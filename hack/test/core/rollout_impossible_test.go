@@ -87,7 +87,7 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 
 			lost := s.pod("web-1").UID
 			s.deletePod("web-1")
-			s.Await("the lost pod to be replaced by one like it", func() (any, bool) {
+			s.Await("the lost pod to be replaced by one of the same revision", func() (any, bool) {
 				pods := s.Pods()
 				return podNames(pods), len(pods) == 2 && pods[1].UID != lost && pods[1].Labels[v1.LabelRevision] == old
 			})

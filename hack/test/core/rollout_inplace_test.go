@@ -69,7 +69,7 @@ func (s *space) awaitInPlace(before []corev1.Pod) []corev1.Pod {
 		}
 	}
 	if status := manager.Status; status.CurrentRevision != status.UpdateRevision || int(status.CurrentReplicas) != len(before) {
-		s.T.Errorf("the rollout has ended, but not for the status: %s", harness.Brief(manager))
+		s.T.Errorf("the rollout has ended, but the status does not say so: %s", harness.Brief(manager))
 	}
 	return after
 }
@@ -156,7 +156,7 @@ func TestInPlaceMetadata(t *testing.T) {
 			after := s.awaitInPlace(before)
 			// The kubelet does not report on labels. The next pod must not wait for it, which would take 10 s each time.
 			if took := time.Since(began); image == "a:1" && took > harness.Scaled(19*time.Second) {
-				t.Errorf("it took %v", took)
+				t.Errorf("the update of the labels took %v", took)
 			}
 			w.NothingMoved()
 			if image == "a:1" {

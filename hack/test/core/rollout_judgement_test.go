@@ -77,7 +77,7 @@ func TestFixInPlace(t *testing.T) {
 			if now := uids(s.Pods()); fmt.Sprint(now) != fmt.Sprint(before) {
 				t.Errorf("pods were replaced: %v, before %v", now, before)
 			}
-			harness.Steadily(s.T, 3*time.Second, "no verdict", func() (any, bool) {
+			harness.Steadily(s.T, 3*time.Second, "no failure counts against the new revision", func() (any, bool) {
 				status := s.Manager("web").Status
 				return status, status.FailedRevision == ""
 			})

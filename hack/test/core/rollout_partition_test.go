@@ -169,7 +169,7 @@ func TestPartitionOfAll(t *testing.T) {
 			s.apply("web", partitioned(4, v1.RecreatePods, partition, "app:1"))
 			s.awaitReady("web", 4)
 			if got := s.Condition("web", v1.ConditionReady).Reason; got != v1.ReasonAllAvailable {
-				t.Errorf("the first pods are %s", got)
+				t.Errorf("with the first pods, the reason of Ready is %s", got)
 			}
 			before := versions(s.Pods())
 			s.apply("web", partitioned(4, v1.RecreatePods, partition, "app:2"))

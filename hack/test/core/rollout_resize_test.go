@@ -167,7 +167,7 @@ func TestInPlaceInfeasible(t *testing.T) {
 		}
 	}
 	if !infeasible {
-		t.Error("no pod was ever resized: they were replaced for another reason")
+		t.Error("no pod was ever resized, so the pods were replaced for another reason")
 	}
 }
 
@@ -206,14 +206,14 @@ func TestInPlaceOnlyInfeasible(t *testing.T) {
 // awaitNotInPlace waits until the status of web reports that its pods cannot be updated in place, and why.
 func (s *space) awaitNotInPlace(why string) {
 	s.T.Helper()
-	s.Await("the status to tell of the refusal", func() (any, bool) {
+	s.Await("the status to report why the pods cannot be updated in place", func() (any, bool) {
 		ready, stalled := s.Condition("web", v1.ConditionReady), s.Condition("web", v1.ConditionStalled)
 		manager := s.Manager("web")
 		return harness.Brief(manager), manager.Status.ObservedGeneration == manager.Generation &&
 			ready.Status == metav1.ConditionFalse && ready.Reason == v1.ReasonNotInPlace && strings.Contains(ready.Message, why) &&
 			stalled.Status == metav1.ConditionTrue && stalled.Reason == v1.ReasonNotInPlace && strings.Contains(stalled.Message, why)
 	})
-	s.Await("an event about it", func() (any, bool) {
+	s.Await("an event that reports the same", func() (any, bool) {
 		count, notes := s.warnings("web", v1.EventNotInPlace)
 		return notes, count == 1 && strings.Contains(notes, why)
 	})
@@ -243,7 +243,7 @@ func TestInPlaceDeferred(t *testing.T) {
 			strings.Contains(ready.Message, ": resize deferred: Node didn't have enough capacity")
 	}
 	s.Await("one pod to wait for its node", isDeferred)
-	harness.Steadily(s.T, time.Second, "it goes on waiting, alone", isDeferred)
+	harness.Steadily(s.T, time.Second, "one pod goes on waiting, and no other is updated", isDeferred)
 	for _, pod := range before {
 		s.patchPod(pod.Name, `{"annotations":{"`+simulated+`":null}}`) // the node has room again
 	}

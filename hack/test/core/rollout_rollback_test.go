@@ -80,7 +80,7 @@ func TestRollback(t *testing.T) {
 			took := time.Since(firstFailure(w.Past(), crashing))
 			t.Logf("back %v after the first failure", took)
 			if took < (rollbackGrace-1)*time.Second || took > rollbackGrace*time.Second+harness.Scaled(30*time.Second) {
-				t.Errorf("it took %v, want %d s and little more", took, rollbackGrace)
+				t.Errorf("the rollback took %v from the first failure, want %d s and little more", took, rollbackGrace)
 			}
 			w.Always(within(8, 13, servesImage(good)))
 			if name == "in place" && !maps.Equal(uids(s.Pods()), before) {
@@ -91,7 +91,7 @@ func TestRollback(t *testing.T) {
 			}
 
 			s.stays("the same spec is applied", func() { s.applyPrivate("web", risky(10, limits, rollback(), crashing)) })
-			s.stays("a user annotates it", func() { s.Kubectl("annotate", "pm/web", "a=b") })
+			s.stays("a user annotates the PodManager", func() { s.Kubectl("annotate", "pm/web", "a=b") })
 			s.stays("the controller is restarted", func() { controller = s.restart(controller) })
 			s.Kubectl("scale", "pm/web", "--replicas=11")
 			s.awaitRolledBack(11, crashWords)
@@ -158,7 +158,7 @@ func TestRollbackFailureThreshold(t *testing.T) {
 		return podNames(bad), twice == 2
 	})
 	if got := s.Condition("web", v1.ConditionReady); got.Reason != v1.ReasonRollingOut || s.Condition("web", v1.ConditionStalled).Type != "" {
-		t.Errorf("two failing pods are too many: %+v", got)
+		t.Errorf("two failing pods have halted the rollout, although failureThreshold allows them: %+v", got)
 	}
 	w.Always(within(8, 10, servesImage(good)))
 	s.apply("web", risky(10, three, policy, crashing))
@@ -177,7 +177,7 @@ func TestRollbackDeadline(t *testing.T) {
 	s.apply("web", risky(4, budget, policy, neverReady))
 	s.awaitRolledBack(4, "its pods did not become available in time$")
 	if took := time.Since(began); took < 3*time.Second {
-		t.Errorf("it took only %v", took)
+		t.Errorf("the rollback came after only %v", took)
 	}
 	w.Always(within(2, 7, servesImage(good)))
 }
@@ -208,7 +208,7 @@ func TestRollbackSurvivesCrash(t *testing.T) {
 			})
 			kill(t, f.controller)
 			if manager := f.Manager("web"); manager.Status.FailedRevision != manager.Status.UpdateRevision {
-				t.Fatalf("pods go before it is written down why: %s", harness.Brief(manager))
+				t.Fatalf("pods are deleted before the status names the failed revision: %s", harness.Brief(manager))
 			}
 			f.private()
 			f.awaitRolledBack(10, missingWords)

@@ -86,7 +86,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	}
 	other.applyPrivate("there", "{replicas: 1, image: nginx}")
 	if lines := logged(t, p, `"Not served; will start`); len(lines) != 1 || !strings.Contains(lines[0], "namespace "+other.Name) {
-		t.Errorf("wanted one line about it: %q", lines)
+		t.Errorf("want one line about the other namespace: %q", lines)
 	}
 	other.permit(account)
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 2, "forbidden": 0})
@@ -97,7 +97,7 @@ func TestRightsInOneNamespace(t *testing.T) {
 	other.Kubectl("delete", "rolebinding", "limited")
 	s.awaitScopes(p, takenUp, map[string]float64{"served": 1, "forbidden": 1})
 	if lines := logged(t, p, `"Not served; will start`); len(lines) <= before {
-		t.Errorf("wanted a line for each time that rights were missing: %q", lines)
+		t.Errorf("want a line for each time that permissions were missing: %q", lines)
 	}
 	if lines := logged(t, p, "Failed to watch"); len(lines) > 0 {
 		t.Errorf("raw errors of informers: %q", lines)
@@ -118,7 +118,7 @@ func TestNoRights(t *testing.T) {
 	}
 	leases := shared.kube.CoordinationV1().Leases(s.Name)
 	if _, err := leases.Get(t.Context(), "podmanager-controller", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-		t.Errorf("there is a lease, or not: %v", err)
+		t.Errorf("the Lease must not exist: %v", err)
 	}
 	s.applyPrivate("web", "{replicas: 1, image: nginx}")
 	s.permit(account)
@@ -139,7 +139,7 @@ func TestMissingNamespace(t *testing.T) {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
 	if lines := logged(t, p, missing); len(lines) != 2 { // the first line is from the start
-		t.Errorf("the log has these lines about it: %q", lines)
+		t.Errorf("the log has these lines about the missing namespace, want two: %q", lines)
 	}
 	s.Kubectl("create", "namespace", missing)
 	t.Cleanup(func() {
@@ -166,7 +166,7 @@ func TestCRDGone(t *testing.T) {
 	f.applyPrivate("web", "{replicas: 1, image: nginx}")
 	f.awaitReady("web", 1)
 	if lines := logged(t, f.controller, `"Not served; will start`); len(lines) != 1 {
-		t.Errorf("told %d times: %q", len(lines), lines)
+		t.Errorf("the log reports the missing CRD %d times: %q", len(lines), lines)
 	}
 }
 

@@ -57,7 +57,7 @@ func (s *space) delayPods() {
 			s.T.Log(err)
 		}
 	})
-	s.Await("the API server to ask the webhook", func() (any, bool) {
+	s.Await("the API server to call the webhook", func() (any, bool) {
 		began := time.Now()
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{GenerateName: "probe-"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "a", Image: "a"}}}}
 		_, err := shared.kube.CoreV1().Pods(s.Name).Create(s.Ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

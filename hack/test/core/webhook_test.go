@@ -24,7 +24,7 @@ func (s *space) validated() *lab.Webhook {
 
 func (s *space) validatedBy(kubeconfig string) *lab.Webhook {
 	s.T.Helper()
-	s.Await("the namespace's ServiceAccount, without which no pod is taken", func() (any, bool) {
+	s.Await("the namespace's ServiceAccount, without which no pod is admitted", func() (any, bool) {
 		_, err := shared.kube.CoreV1().ServiceAccounts(s.Name).Get(s.Ctx, "default", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			s.T.Fatal(err)
@@ -70,7 +70,7 @@ func TestWebhookIsNotAskedAboutTheSchema(t *testing.T) {
 	s.expect(t, `The PodManager "web" is invalid: spec.template.spec.containers[1]: Duplicate value: {"name":"a"}`+"\n",
 		"web", "{template: {spec: {containers: [{name: a, image: a}, {name: a, image: a}]}}}")
 	if asked := webhook.Calls.Load() - calls; asked > 0 {
-		t.Errorf("the webhook was asked %d times", asked)
+		t.Errorf("the webhook was called %d times", asked)
 	}
 	s.expect(t, "podmanager.apps.mycompany.com/"+long[:52]+" created\n", long[:52], "{image: nginx}")
 }

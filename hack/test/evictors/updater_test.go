@@ -50,7 +50,7 @@ func TestUpdaterEvictsWithinTheBudget(t *testing.T) {
 	s.example()
 	before, w := s.uids(), s.WatchPods()
 	s.update()
-	w.When("all pods to be others", func(pods []*corev1.Pod) bool {
+	w.When("all pods to be replaced", func(pods []*corev1.Pod) bool {
 		for _, pod := range pods {
 			if before[pod.UID] {
 				return false
@@ -97,7 +97,7 @@ func TestUpdaterResizes(t *testing.T) {
 	// The controller syncs all pods once more.
 	s.Kubectl("annotate", "pm", "worker", "test=touched")
 	s.Kubectl("patch", "pm", "worker", "--type=merge", "-p", `{"spec":{"minReadySeconds":1}}`)
-	s.Await("the controller to have seen it", func() (any, bool) {
+	s.Await("the controller to have seen the change", func() (any, bool) {
 		manager := s.Manager("worker")
 		return harness.Brief(manager), harness.IsReady(manager)
 	})

@@ -19,7 +19,7 @@ func Await(t *testing.T, what string, check func() (seen any, ok bool)) {
 	AwaitFor(t, Patience, what, check)
 }
 
-// AwaitFor is Await for something that may take longer, or must not take that long. The limit is longer on a slow machine.
+// AwaitFor is Await with another limit than Patience. The limit is longer on a slow machine.
 func AwaitFor(t *testing.T, limit time.Duration, what string, check func() (seen any, ok bool)) {
 	t.Helper()
 	poll := firstPoll
@@ -40,7 +40,7 @@ func Steadily(t *testing.T, window time.Duration, what string, check func() (see
 	t.Helper()
 	for deadline := time.Now().Add(window); time.Now().Before(deadline); time.Sleep(lastPoll / 2) {
 		if seen, ok := check(); !ok {
-			t.Fatalf("%s: not so: %+v", what, seen)
+			t.Fatalf("%s: does not hold: %+v", what, seen)
 		}
 	}
 }

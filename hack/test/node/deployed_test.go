@@ -168,7 +168,7 @@ func (d *deployment) losesLeader(image image) {
 	})
 	d.T.Logf("%s, which is not %s, led after %v, and acted after %v", d.holder(), dead, led, acted)
 	if limit := harness.Scaled(takeover); acted > limit {
-		d.T.Errorf("that took more than %v", limit)
+		d.T.Errorf("the takeover took more than %v", limit)
 	}
 	busy.awaitReady(2)
 	idle.unwrittenSince(manager.ResourceVersion, pods)
@@ -224,7 +224,7 @@ func (d *deployment) isUpdated(to image) {
 		d.T.Errorf("the rollout is over before the new leader has done anything: %s", harness.Brief(manager))
 	}
 	s.Await("all pods to be replaced", func() (any, bool) { ready := opening.upTo(5); return ready, ready == 5 })
-	d.T.Logf("after the last pod was ready it took %v", s.awaitReady(5))
+	d.T.Logf("the PodManager was Ready %v after the last pod", s.awaitReady(5))
 	s.answers("unready")
 	witness.held()
 	if after := d.holder(); after == before {

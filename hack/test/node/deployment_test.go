@@ -265,7 +265,7 @@ func (d *deployment) process(pod *corev1.Pod) int {
 	}
 	process, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil {
-		d.T.Fatalf("%s has not one process: %q", pod.Name, text)
+		d.T.Fatalf("%s does not have exactly one process: %q", pod.Name, text)
 	}
 	return process
 }

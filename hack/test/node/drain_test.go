@@ -67,7 +67,7 @@ func (s *space) uncordon() {
 // awaitBudget waits until the status of the PodDisruptionBudget has these counts.
 func (s *space) awaitBudget(expected, healthy, allowed int32) {
 	s.T.Helper()
-	s.Await("the budget", func() (any, bool) {
+	s.Await("the status of the budget", func() (any, bool) {
 		budget, err := shared.kube.PolicyV1().PodDisruptionBudgets(s.Name).Get(s.T.Context(), "web", metav1.GetOptions{})
 		if err != nil {
 			return err, false
@@ -117,7 +117,7 @@ func (s *space) isDrained() {
 	if err := drain.Wait(); err != nil {
 		s.T.Errorf("kubectl drain: %v\n%s", err, said)
 	}
-	s.Await("no node to be told", func() (any, bool) {
+	s.Await("the status to report that no node is left", func() (any, bool) {
 		manager := s.manager()
 		return harness.Brief(manager), manager.Status.Replicas == 3 && manager.Status.ReadyReplicas == 0 &&
 			strings.Contains(harness.ConditionOf(manager, v1.ConditionReady).Message, "1 node(s) were unschedulable")

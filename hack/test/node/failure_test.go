@@ -81,7 +81,7 @@ func (s *space) untouched(before []corev1.Pod) int {
 func TestHalt(t *testing.T) {
 	each(t, v1.HaltOnFailure, func(s *space, before []corev1.Pod, word, _ string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
-			s.T.Errorf("the message does not tell %q: %s", word, message)
+			s.T.Errorf("the message does not contain %q: %s", word, message)
 		}
 		if count := s.untouched(before); count != 2 {
 			s.T.Errorf("%d pods serve as before, want 2", count)
@@ -93,7 +93,7 @@ func TestHalt(t *testing.T) {
 func TestRollback(t *testing.T) {
 	each(t, v1.RollbackOnFailure, func(s *space, before []corev1.Pod, word, way string) {
 		if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
-			s.T.Errorf("the message does not tell %q: %s", word, message)
+			s.T.Errorf("the message does not contain %q: %s", word, message)
 		}
 		s.Await("3 pods to be available", func() (any, bool) {
 			manager := s.manager()
@@ -112,7 +112,7 @@ func TestRollback(t *testing.T) {
 			}
 		}
 		if want := map[string]int{"in place": 3, "replaced": 2}[way]; same != want {
-			s.T.Errorf("%d pods are those of before, want %d", same, want)
+			s.T.Errorf("%d pods are the same as before, want %d", same, want)
 		}
 	})
 }

@@ -25,7 +25,7 @@ func TestExpectedExit(t *testing.T) {
 			s := newSpace(t)
 			ended := *updated(s.try("", test.fields))
 			s.tell(&ended, "/crash")
-			s.Await("the container to be restarted, and the status to speak of it", func() (any, bool) {
+			s.Await("the container to be restarted, and the status to report it", func() (any, bool) {
 				manager := s.manager()
 				isBlamed := manager.Status.FailedRevision != "" || manager.Status.Rollout != nil && len(manager.Status.Rollout.Failing) > 0
 				for _, pod := range s.pods() {

@@ -19,7 +19,7 @@ const (
 	aMebibyte = ", resources: {requests: {memory: 1Mi}}"
 )
 
-// Whatever happens to the node, lost pods are replaced, and the revision under observation is not blamed. There is one at all times.
+// Whatever happens to the node, lost pods are replaced, and the new revision, which is under observation all the time, is not blamed.
 func TestDisruptions(t *testing.T) {
 	s := newSpaceAlone(t)
 	s.try(tolerant, aMebibyte)
@@ -75,7 +75,7 @@ func (s *space) losesKubelet() {
 // awaitLost waits until the PodManager reports that its pods are on a lost node. They keep serving, and the controller leaves them alone.
 func (s *space) awaitLost(before []corev1.Pod) {
 	s.T.Helper()
-	s.Await("the lost node to be told", func() (any, bool) {
+	s.Await("the status to report the lost node", func() (any, bool) {
 		manager := s.manager()
 		ready := harness.ConditionOf(manager, v1.ConditionReady)
 		return harness.Brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 0 && manager.Status.AvailableReplicas == 0 &&

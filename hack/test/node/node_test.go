@@ -107,7 +107,7 @@ func (s *space) reconfigureKubelet(from, to string) (restore func()) {
 func (s *space) awaitNode(what string, check func(*corev1.Node) bool) {
 	s.T.Helper()
 	s.Await(what, func() (any, bool) {
-		// It is called after the test, too.
+		// awaitNode is called after the test, too, when the test's context has ended.
 		node, err := shared.kube.CoreV1().Nodes().Get(context.Background(), realNode, metav1.GetOptions{})
 		if err != nil {
 			return err, false
@@ -160,7 +160,7 @@ func (s *space) try(podFields, containerFields string) []corev1.Pod {
 // blamed.
 func (s *space) triedOn(lost ...corev1.Pod) {
 	s.T.Helper()
-	s.Await("the lost pods to be replaced, and the status to speak of the others", func() (any, bool) {
+	s.Await("the lost pods to be replaced, and the status to list the others", func() (any, bool) {
 		manager, names := s.manager(), []string{}
 		for _, pod := range s.active() {
 			names = append(names, pod.Name)
@@ -171,14 +171,14 @@ func (s *space) triedOn(lost ...corev1.Pod) {
 	})
 	manager := s.manager()
 	if manager.Status.FailedRevision != "" || manager.Status.Rollout == nil || len(manager.Status.Rollout.Failing) > 0 {
-		s.T.Errorf("the new revision is to blame for what was done to its pods: %s", harness.Brief(manager))
+		s.T.Errorf("the new revision is blamed for what was done to its pods: %s", harness.Brief(manager))
 	}
 	versions := map[string]int{}
 	for _, pod := range s.active() {
 		versions[s.ask(&pod, 8080).Version]++
 	}
 	if !maps.Equal(versions, map[string]int{"1": 1, "2": 2}) {
-		s.T.Errorf("so many pods answer with each version: %v; want one with 1 and two with 2", versions)
+		s.T.Errorf("the numbers of pods that answer with each version are %v; want one with 1 and two with 2", versions)
 	}
 }
 

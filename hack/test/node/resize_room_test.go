@@ -32,7 +32,7 @@ func (s *space) allocatable() size {
 func (s *space) awaitTold(kind, reason string, words ...string) {
 	s.T.Helper()
 	var found *metav1.Condition
-	s.Await(fmt.Sprintf("%s to have the reason %s and to tell %q", kind, reason, words), func() (any, bool) {
+	s.Await(fmt.Sprintf("%s to have the reason %s and a message with %q", kind, reason, words), func() (any, bool) {
 		manager := s.manager()
 		found = meta.FindStatusCondition(manager.Status.Conditions, kind)
 		ok := found != nil && found.Reason == reason && manager.Status.ObservedGeneration == manager.Generation
@@ -92,7 +92,7 @@ func TestReplacedBeyondNode(t *testing.T) {
 	s.apply(spec(3, inPlaceIfPossible, "", limited("1", to, "", "")))
 	s.awaitReady(3)
 	if count := s.untouched(before); count != 2 {
-		t.Errorf("%d pods are those of before, want 2", count)
+		t.Errorf("%d pods are the same as before, want 2", count)
 	}
 	s.has(to)
 }

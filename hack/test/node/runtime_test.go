@@ -36,7 +36,7 @@ func TestKilledInRuntime(t *testing.T) {
 			s.awaitOpened(2)
 			before := s.pods()
 			s.ctr("task", "kill", "--signal", "SIGKILL", s.container(before[1].UID, kind))
-			s.Await("the killed pod to be told", func() (any, bool) {
+			s.Await("the status to report the killed pod", func() (any, bool) {
 				manager := s.manager()
 				ready := harness.ConditionOf(manager, v1.ConditionReady)
 				return harness.Brief(manager), manager.Status.Replicas == 2 && manager.Status.ReadyReplicas == 1 && manager.Status.AvailableReplicas == 1 &&
@@ -54,7 +54,7 @@ func TestKilledInRuntime(t *testing.T) {
 	}
 }
 
-// awaitOpened makes pods of the image unready ready, and waits until the PodManager is Ready.
+// awaitOpened makes the pods ready, whose image has the tag unready, and waits until the PodManager is Ready.
 func (s *space) awaitOpened(replicas int) {
 	s.T.Helper()
 	opening := &opening{s, map[types.UID]bool{}}

@@ -57,8 +57,8 @@ func testSimulation(t *testing.T) {
 	}
 }
 
-// The same for a resize that the kubelet reports as infeasible. A resize beyond the node is not enough, because the API server refuses it. It takes
-// a pod in the class Guaranteed while the kubelet assigns CPUs to containers.
+// The same comparison for a resize that the kubelet reports as infeasible. A resize beyond the node's capacity does not get that far, because the API
+// server refuses it. The kubelet reports this for a pod of the class Guaranteed while it assigns CPUs to containers.
 func TestSimulationOfInfeasibleResize(t *testing.T) {
 	s := newSpaceAlone(t)
 	assignments := s.nodeFile("kubelet/cpu_manager_state")
@@ -185,7 +185,7 @@ func (a *actor) follow(events watch.Interface, written *corev1.Pod, until func(r
 	for {
 		select {
 		case <-a.ctx.Done():
-			return errors.New("what was waited for did not come")
+			return errors.New("the pod did not reach the expected state in time")
 		case event, open := <-events.ResultChan():
 			pod, isPod := event.Object.(*corev1.Pod)
 			if !open || !isPod {

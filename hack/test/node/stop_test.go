@@ -46,7 +46,7 @@ func (s *space) departures() <-chan departure {
 			switch {
 			case !ok:
 			case event.Type == watch.Added:
-				s.T.Errorf("%s was made, and none should have been", pod.Name)
+				s.T.Errorf("pod %s was created, although no pod should be", pod.Name)
 			case event.Type == watch.Deleted:
 				gone <- departed(pod, asked[pod.Name])
 			case pod.DeletionTimestamp != nil && asked[pod.Name].IsZero():
@@ -77,7 +77,7 @@ func (s *space) release() {
 	}
 	going := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool { return pod.DeletionTimestamp == nil })
 	if len(going) != 1 || s.ask(&going[0], 8080).Version != "1" {
-		s.T.Fatalf("%d pods are terminating, and want one that serves", len(going))
+		s.T.Fatalf("%d pods are terminating, want one, which serves version 1", len(going))
 	}
 	s.tell(&going[0], "/release")
 }
@@ -95,7 +95,7 @@ func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	case got := <-gone:
 		s.T.Logf("%s ended after %v with exit code %d", got.pod, got.took, got.exitCode)
 		if got.took < want.atLeast-time.Second || got.exitCode != want.exitCode {
-			s.T.Errorf("want %+v", want)
+			s.T.Errorf("%s ended in another way, want %+v", got.pod, want)
 		}
 		return got.pod
 	case <-time.After(harness.Patience):

@@ -32,7 +32,7 @@ func TestUnready(t *testing.T) {
 	s.tell(&before[0], "/unready")
 	s.awaitReason(v1.ConditionReady, v1.ReasonPodsNotReady)
 	if manager := s.manager(); manager.Status.ReadyReplicas != 1 {
-		t.Errorf("one of two pods is ready: %s", harness.Brief(manager))
+		t.Errorf("want one ready pod of two: %s", harness.Brief(manager))
 	}
 	s.tell(&before[0], "/ready")
 	s.awaitReady(2)

@@ -83,7 +83,7 @@ func (s *space) stayed(before []pod) *v1.PodManager {
 		s.T.Errorf("there were\n%+v\nthere are\n%+v", before, after)
 	}
 	if !slices.Equal(owners, []string{"PodManager web"}) {
-		s.T.Errorf("they are owned by %v", owners)
+		s.T.Errorf("the pods are owned by %v", owners)
 	}
 	manager := s.Manager("web")
 	if !meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady) || int(manager.Status.UpdatedReplicas) != len(before) || manager.Spec.Paused {
@@ -119,7 +119,7 @@ func TestAdoptDeployment(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	after, _ := s.pods()
 	if kept := slices.DeleteFunc(after, func(p pod) bool { return p.name == "web-0" }); !slices.Equal(kept, before) {
-		t.Errorf("scaled up: %+v", after)
+		t.Errorf("after the scale-up there are %+v", after)
 	}
 	s.pm("set", "image", "web", "app=app:2")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
@@ -148,7 +148,7 @@ func TestAdoptAndReturn(t *testing.T) {
 		t.Errorf("there were\n%+v\nthere are\n%+v", before, after)
 	}
 	if _, owners := s.pods(); len(owners) != 1 || !strings.HasPrefix(owners[0], "ReplicaSet ") {
-		t.Errorf("they are owned by %v", owners)
+		t.Errorf("the pods are owned by %v", owners)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestAdoptOtherKinds(t *testing.T) {
 			s := newSpace(t)
 			s.Apply(strings.NewReplacer("{partition: 2}", "{partition: 0}", "minReadySeconds: 700", "minReadySeconds: 0").Replace(workloads[kind]))
 			before := s.awaitPods(strings.ToLower(kind), replicas)
-			s.Await("it to be complete", func() (any, bool) {
+			s.Await("the workload to be complete", func() (any, bool) {
 				got := s.try("convert", kind+"/web", "--adopt")
 				if got.code == 0 {
 					s.runScript(got.out)

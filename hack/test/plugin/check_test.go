@@ -69,14 +69,14 @@ func TestCheckLeader(t *testing.T) {
 	if err := controller.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.wants("it has gone", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning no holder of the Lease")
+	s.wants("after the leader has stopped", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning no holder of the Lease")
 
 	// A leader that died without releasing the Lease.
 	s.Kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
 		`{"spec":{"holderIdentity":"dead","renewTime":"2026-01-01T00:00:00.000000Z","acquireTime":"2026-01-01T00:00:00.000000Z"}}`)
-	s.wants("it has died", s.finding("Leader", "--controller-namespace", s.Name), "Leader failure dead holds the Lease")
+	s.wants("after the leader has died", s.finding("Leader", "--controller-namespace", s.Name), "Leader failure dead holds the Lease")
 	if got := s.try("check", "--controller-namespace", s.Name); got.code != 1 {
-		t.Errorf("a user would have to act: %v", got)
+		t.Errorf("want exit code 1, because a user has to act: %v", got)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestCheckRights(t *testing.T) {
 		admin.wants("check", got, want)
 	}
 	if strings.Contains(got, "you may not list podmanagers") {
-		t.Errorf("it may:\n%s", got)
+		t.Errorf("check denies a right that the viewer has:\n%s", got)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestCheckPolicy(t *testing.T) {
 	got := without.try("check")
 	s.wants("no rule", got.out, "kubectl apply -f artifacts/policy.yaml")
 	if got.code != 0 || strings.Contains(got.out, "podmanager-revision-rights") {
-		t.Errorf("a missing rule fails nothing, and the other one is there: %v", got)
+		t.Errorf("want exit code 0, and no message about the other rule, which is there: %v", got)
 	}
 }
 

@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A drain that cannot end is simulated as such. check tells it before, why while it waits.
+// A drain that cannot end is simulated as such. check reports it before the drain, and why during the drain.
 func TestBlockedDrain(t *testing.T) {
 	s := newSpace(t)
 	s.addNodes()

@@ -52,7 +52,7 @@ Next
 		t.Errorf("retry: %s", out)
 	}
 	if again := s.try("status", "web", "--timeout", "1m"); again.code != 3 {
-		t.Errorf("the second try: %v", again)
+		t.Errorf("want exit code 3 after the retry: %v", again)
 	}
 
 	s.pm("set", "image", "web", "app=app:never-ready")
@@ -88,7 +88,7 @@ func TestWhyAndUndoOfAHaltedRollout(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m")
 	s.pm("set", "image", "web", "app=app:does-not-exist")
 	if got := s.try("status", "web", "--timeout", "1m"); got.code != 3 {
-		t.Fatalf("halted for good: %v", got)
+		t.Fatalf("want exit code 3 for a halted rollout: %v", got)
 	}
 	got := s.pm("why", "web")
 	for _, want := range []string{

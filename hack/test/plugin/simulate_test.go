@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/simulate"
 )
 
-// templateOf returns a template whose pods are all on one node: the placement of pods decides which one is deleted first.
+// templateOf returns a template that puts all pods on one node, so that their placement does not affect which of them is deleted first.
 func templateOf(image string) string {
 	return "template: {spec: {nodeName: simulated-node-0, containers: [{name: app, image: '" + image + "'}]}}"
 }
@@ -95,11 +95,11 @@ func (a agreement) check(t *testing.T) {
 		t.Errorf("simulated: %s (%s), but the reason is %s", report.Outcome, report.Message, a.reason)
 	}
 	if len(seen.actions) != a.actions || seen.lowest != a.lowest {
-		t.Errorf("not what the test is for: %v, at least %d available", seen.actions, seen.lowest)
+		t.Errorf("the actions were %v, with at least %d pods available; want %d actions, and %d", seen.actions, seen.lowest, a.actions, a.lowest)
 	}
 	// From the final state, nothing more happens.
 	if after := s.simulated("", "web"); len(actionsOf(after)) > 0 || after.Outcome != report.Outcome {
-		t.Errorf("simulated from the end: %+v", after)
+		t.Errorf("a simulation from the final state: %+v", after)
 	}
 }
 

@@ -19,7 +19,7 @@ func apartOn(replicas int, image string, nodes ...string) string {
 		replicas, hasty, image, strings.Join(nodes, ", "))
 }
 
-// Before a rollout, check and simulate say that no node is left for a surge pod, and they are right: so says Ready when it is under way.
+// Before a rollout, check and simulate report that no node is left for a surge pod. During the rollout, Ready reports the same.
 func TestSurgeWithoutANode(t *testing.T) {
 	s := newSpace(t)
 	two, three := []string{"simulated-node-0", "simulated-node-1"}, []string{"simulated-node-0", "simulated-node-1", "simulated-node-2"}
@@ -46,7 +46,7 @@ func TestSurgeWithoutANode(t *testing.T) {
 	editor.wants("check", editor.finding("Surge", "web", "--controller-namespace", s.Name), "Surge unknown a required anti-affinity keeps its pods apart by kubernetes.io/hostname, and nodes cannot be read: a surge pod needs one more than 2")
 }
 
-// Before a rollout, check and simulate name a quota that has no room for a surge pod. They ask by a dry run, which leaves nothing.
+// Before a rollout, check and simulate name a quota that has no room for a surge pod. They find that out with a dry run, which leaves nothing behind.
 func TestSurgeWithoutQuota(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: 'app:1', "+hasty+"}")
@@ -73,7 +73,7 @@ func TestSurgeWithoutQuota(t *testing.T) {
 		t.Errorf("without a surge: %s, %s", report.Outcome, report.Message)
 	}
 	s.Apply(out)
-	// The quota counts the old pod until it is gone, and refuses the new one for so long, which status takes for a failure.
+	// The quota counts the old pod until it is gone, and refuses the new one until then. The verb status would take that for a failure.
 	s.Await("the pods to be updated", func() (any, bool) {
 		manager := s.Manager("web")
 		return harness.Brief(manager), harness.IsReady(manager) && manager.Status.UpdatedReplicas == 2

@@ -154,7 +154,7 @@ func TestUndoOfWhatFluxOwns(t *testing.T) {
 		t.Errorf("undo: %v", got)
 	}
 	if image := s.Manager("web").Spec.Image; image != "app:1" {
-		t.Errorf("it warns, and does it all the same: %s", image)
+		t.Errorf("the image is %s; undo has to change it in spite of the warning", image)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestUndoPassesAFailedRevisionBy(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m")
 	s.pm("set", "image", "web", "app=app:does-not-exist")
 	if got := s.try("status", "web", "--timeout", "1m"); got.code != 3 {
-		t.Fatalf("rolled back: %v", got)
+		t.Fatalf("want exit code 3 after a rollback: %v", got)
 	}
 	s.pm("set", "image", "web", "app=app:3")
 	s.pm("status", "web", "--timeout", "1m")

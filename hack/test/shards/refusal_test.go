@@ -72,7 +72,7 @@ func TestLabelIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.await("the status to tell", harness.Patience, func() (any, bool) {
+	c.await("the status to report the refusal", harness.Patience, func() (any, bool) {
 		failure := meta.FindStatusCondition(c.managers()[0].Status.Conditions, v1.ConditionReplicaFailure)
 		return failure, failure != nil && failure.Status == metav1.ConditionTrue && failure.Reason == v1.ReasonFailedClaim && strings.Contains(failure.Message, "no shards today")
 	})
@@ -87,7 +87,7 @@ func TestLabelIsRefused(t *testing.T) {
 	}
 	lift()
 	c.awaitLabels(4)
-	c.await("the status to tell no longer", harness.Patience, func() (any, bool) {
+	c.await("the status to report no refusal any more", harness.Patience, func() (any, bool) {
 		failure := meta.FindStatusCondition(c.managers()[0].Status.Conditions, v1.ConditionReplicaFailure)
 		return failure, failure == nil || failure.Status != metav1.ConditionTrue
 	})

@@ -94,7 +94,7 @@ func (f *fleet) replace(v *version) {
 			}
 		}
 	}
-	harness.Await(f.T, "the replicas of "+v.name+" to see to all PodManagers", func() (any, bool) {
+	harness.Await(f.T, "the replicas of "+v.name+" to have synced all PodManagers", func() (any, bool) {
 		var waiting []string
 		for _, g := range f.groups {
 			log := g.log()

@@ -55,7 +55,7 @@ func TestPutBack(t *testing.T) {
 	for _, entry := range readConfiguration(t).ManagedFields {
 		const only = `{"f:webhooks":{"k:{\"name\":\"trial.podmanagers.apps.mycompany.com\"}":{".":{},"f:clientConfig":{"f:caBundle":{}},"f:name":{}}}}`
 		if entry.Manager == "podmanager-webhook" && (entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1.GetRawString() != only) {
-			t.Errorf("ours is by %s %s, want just %s", entry.Operation, entry.FieldsV1.GetRawString(), only)
+			t.Errorf("the webhook's managed fields are by %s %s, want just %s", entry.Operation, entry.FieldsV1.GetRawString(), only)
 		}
 	}
 }
@@ -172,10 +172,10 @@ func TestCertificateOfSomebodyElse(t *testing.T) {
 	kubectl(t, manifest(t, h), "apply", "-f", "-")
 	h.ready(t)
 	if _, err := h.handshake(made["ca.crt"]); err != nil {
-		t.Errorf("it is not served with the certificate of the files: %v", err)
+		t.Errorf("the webhook is not served with the certificate of the files: %v", err)
 	}
 	if found := secret(t); found != nil {
-		t.Error("there is a Secret")
+		t.Error("the controller has created a Secret")
 	}
 	if held := bundle(t); len(held) > 0 {
 		t.Errorf("the configuration has a bundle: %s", held)

@@ -58,7 +58,7 @@ func start(t *testing.T, flags ...string) *hook {
 	t.Cleanup(func() {
 		h.end(t)
 		if t.Failed() {
-			t.Logf("the end of its log:\n%s", h.Tail(60))
+			t.Logf("the end of the controller's log:\n%s", h.Tail(60))
 		}
 	})
 	return h

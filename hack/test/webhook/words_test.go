@@ -136,7 +136,7 @@ func testRefusals(t *testing.T) {
 			s.expect(want, looked("v1", test.spec), "--dry-run=server")
 			s.expect(want, looked("v1", test.spec), "--server-side")
 			if out := s.kubectl("get", "pm", "-o", "name"); out != "" {
-				t.Errorf("there is %s", out)
+				t.Errorf("the PodManager was created: %s", out)
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// Restarts within the same second, and after a time to come, count as well.
+// A restart also counts if the last one was in the same second, or if restartAt is in the future.
 func TestRestartAgain(t *testing.T) {
 	vm := fromConfigMap(t)
 	for _, action := range []string{"restart", "retry"} {

@@ -42,7 +42,7 @@ func example(t *testing.T, file, kind string, into any) {
 	t.Fatalf("%s has no %s", file, kind)
 }
 
-// definition is what is needed of a CRD.
+// definition has the fields of a CRD that the tests need.
 type definition struct {
 	Spec struct {
 		Group    string
@@ -108,7 +108,7 @@ func serve(t *testing.T) *rest.Config {
 			{Name: names.Plural + "/scale", Namespaced: true, Group: "autoscaling", Version: "v1", Kind: "Scale", Verbs: []string{"get"}},
 		},
 	}))
-	// The selector is the one that the controller writes to the status; the API server takes it from where the CRD says.
+	// The selector is the one that the controller writes to the status; the API server takes it from the path that the CRD declares.
 	api.HandleFunc("GET /apis/"+group+"/"+version+"/namespaces/{namespace}/"+names.Plural+"/{name}/scale",
 		func(response http.ResponseWriter, request *http.Request) {
 			scale := autoscalingv1.Scale{TypeMeta: metav1.TypeMeta{Kind: "Scale", APIVersion: "autoscaling/v1"}}

@@ -70,7 +70,7 @@ func TestScaledObjectIsAdmitted(t *testing.T) {
 	}
 }
 
-// The webhook knows the PodManager: two that scale the same one are refused, as are other kinds that do not exist.
+// The webhook resolves the target. It refuses a ScaledObject for a PodManager that another object already scales, or for a kind that does not exist.
 func TestScaledObjectIsRefused(t *testing.T) {
 	hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 	example(t, "hpa.yaml", "HorizontalPodAutoscaler", hpa)
@@ -86,7 +86,7 @@ func TestScaledObjectIsRefused(t *testing.T) {
 	}
 }
 
-// With these bounds KEDA scales to zero, and leaves the HorizontalPodAutoscaler what is above.
+// With these bounds, KEDA itself scales to zero and back to one, and the HorizontalPodAutoscaler does the rest.
 func TestScaledObjectScalesToZero(t *testing.T) {
 	object := scaledObject(t)
 	if object.Spec.MinReplicaCount == nil || *object.Spec.MinReplicaCount != 0 || object.Spec.IdleReplicaCount != nil {
@@ -96,6 +96,6 @@ func TestScaledObjectScalesToZero(t *testing.T) {
 		t.Errorf("the HorizontalPodAutoscaler gets %v as its minimum, want 1", least)
 	}
 	if object.UsesHPAObservations() {
-		t.Error("KEDA leaves the triggers to the HorizontalPodAutoscaler, which does not wake up what has no pods")
+		t.Error("KEDA leaves the triggers to the HorizontalPodAutoscaler, which does not scale up from zero")
 	}
 }

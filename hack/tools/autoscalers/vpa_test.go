@@ -51,7 +51,7 @@ func pods(kind, version, name string, count int) []*corev1.Pod {
 	return made
 }
 
-// The autoscaler's own admission takes the example.
+// The autoscaler's own admission webhook accepts the example.
 func TestVerticalAutoscalerIsAdmitted(t *testing.T) {
 	admit := func(autoscaler *vpav1.VerticalPodAutoscaler) error {
 		raw, err := json.Marshal(autoscaler)
@@ -69,11 +69,11 @@ func TestVerticalAutoscalerIsAdmitted(t *testing.T) {
 	policy := &autoscaler.Spec.ResourcePolicy.ContainerPolicies[0]
 	policy.MinAllowed, policy.MaxAllowed = policy.MaxAllowed, policy.MinAllowed
 	if err := admit(autoscaler); err == nil {
-		t.Error("with minAllowed above maxAllowed it is admitted, too")
+		t.Error("the example is also admitted with minAllowed above maxAllowed")
 	}
 }
 
-// The autoscaler finds the pods of a PodManager by its scale subresource, and for a pod its PodManager and so the autoscaler's own object.
+// The autoscaler finds the pods of a PodManager through the scale subresource. For a pod, it finds the VerticalPodAutoscaler of the pod's PodManager.
 func TestVerticalAutoscalerFindsThePods(t *testing.T) {
 	config := serve(t)
 	client, err := kubernetes.NewForConfig(config)
@@ -98,10 +98,10 @@ func TestVerticalAutoscalerFindsThePods(t *testing.T) {
 	matcher := vpa.NewMatcher(vpalisters.NewVerticalPodAutoscalerLister(store), selectors, controllers)
 	const version = "apps.mycompany.com/v1"
 	if found := matcher.GetMatchingVPA(t.Context(), pods("PodManager", version, "worker", 1)[0]); found == nil || found.Name != "worker" {
-		t.Errorf("for a pod of the PodManager it finds %v", found)
+		t.Errorf("for a pod of the PodManager the matcher finds %v", found)
 	}
 	if found := matcher.GetMatchingVPA(t.Context(), pods("PodManager", version, "other", 1)[0]); found != nil {
-		t.Errorf("for a pod of another PodManager it finds %s", found.Name)
+		t.Errorf("for a pod of another PodManager the matcher finds %s", found.Name)
 	}
 }
 

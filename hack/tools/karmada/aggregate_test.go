@@ -58,7 +58,7 @@ func condition(web object, kind string) object {
 	return nil
 }
 
-// healthOf returns what Argo CD makes of an object in Karmada's API server.
+// healthOf returns the health that Argo CD computes for an object in Karmada's API server.
 func healthOf(t *testing.T, web object) string {
 	t.Helper()
 	vm := newVM(t)
@@ -110,7 +110,7 @@ func TestAggregateStatus(t *testing.T) {
 			}
 			equal(t, web["status"].(object)["observedGeneration"], test.observed)
 			if got := healthOf(t, web); got != test.health {
-				t.Errorf("Argo CD says %s, want %s, to\n%s", got, test.health, toJSON(t, web["status"]))
+				t.Errorf("Argo CD says %s, want %s, for\n%s", got, test.health, toJSON(t, web["status"]))
 			}
 			conforms(t, statusSchema(t), web["status"], "status")
 			equal(t, aggregated(t, web, items...), web) // Karmada writes the status only if it has changed
@@ -135,14 +135,14 @@ func TestAggregatedCounts(t *testing.T) {
 	})
 }
 
-// What goes on in one cluster is told before what is done in another.
+// The condition reports what is going on in one cluster rather than what is done in another.
 func TestAggregatedProgress(t *testing.T) {
 	for second, want := range map[string]string{"updated": "Complete", "paused-with-a-change-waiting": "Paused", "rolling": "RollingOut"} {
 		equal(t, condition(aggregated(t, template(t), members(t, "updated", second)...), "Progressing")["reason"], want)
 	}
 }
 
-// A condition keeps the time of its last transition until its value changes. Then it takes the member's.
+// A condition keeps the time of its last transition until its value changes. Then it takes the member's time.
 func TestAggregatedTimes(t *testing.T) {
 	web := aggregated(t, template(t), members(t, "ready")...)
 	equal(t, condition(web, "Ready")["lastTransitionTime"], "2000-01-01T00:00:00Z")

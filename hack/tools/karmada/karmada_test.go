@@ -28,7 +28,7 @@ func equal(t *testing.T, got, want any) {
 func TestTarget(t *testing.T) {
 	found := readCustomization(t)
 	if found.APIVersion != "config.karmada.io/v1alpha1" || found.Kind != "ResourceInterpreterCustomization" || found.Metadata.Name == "" {
-		t.Errorf("it is %s %s %q", found.APIVersion, found.Kind, found.Metadata.Name)
+		t.Errorf("the customization is %s %s %q", found.APIVersion, found.Kind, found.Metadata.Name)
 	}
 	web := state(t, "ready")
 	if target := found.Spec.Target; target.APIVersion != web["apiVersion"] || target.Kind != web["kind"] {
@@ -153,10 +153,10 @@ func reflected(t *testing.T, web object) object {
 	if status, isObject := found.(object); isObject {
 		return status
 	}
-	return object{} // Karmada takes an empty list for one
+	return object{} // Karmada takes an empty list for an empty object
 }
 
-// Karmada gets the whole status but for what means nothing outside of the cluster.
+// Karmada gets the whole status except for fields that mean nothing outside of the member cluster.
 func TestReflectStatus(t *testing.T) {
 	for _, name := range allStates(t) {
 		t.Run(name, func(t *testing.T) {

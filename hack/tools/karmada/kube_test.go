@@ -12,7 +12,8 @@ import (
 	luajson "layeh.com/gopher-json"
 )
 
-// kube loads the stand-in of Karmada's library kube. A template that is no pod template is an error, as in Karmada; here, also an unknown field is.
+// kube loads the stand-in of Karmada's library kube. A table that is not a pod template is an error, as in Karmada. An unknown field is an error only
+// here.
 func kube(state *lua.LState) int {
 	state.Push(state.SetFuncs(state.NewTable(), map[string]lua.LGFunction{
 		"accuratePodRequirements": func(state *lua.LState) int {
@@ -32,7 +33,7 @@ func templateOf(state *lua.LState) *corev1.PodTemplateSpec {
 	template := &corev1.PodTemplateSpec{}
 	data, err := luajson.Encode(state.CheckTable(1))
 	if err == nil {
-		// Lua does not tell an empty object from an empty list.
+		// In Lua, an empty object and an empty list are the same.
 		data = bytes.ReplaceAll(data, []byte(`:[]`), []byte(`:{}`))
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		decoder.DisallowUnknownFields()
@@ -57,7 +58,7 @@ func push(state *lua.LState, value any) {
 	state.Push(decoded)
 }
 
-// requirements is what Karmada's scheduler wants to know of a pod, in part.
+// requirements has a part of what Karmada's scheduler wants to know about a pod.
 type requirements struct {
 	NodeClaim struct {
 		NodeSelector map[string]string `json:"nodeSelector,omitempty"`
@@ -65,7 +66,7 @@ type requirements struct {
 	ResourceRequest corev1.ResourceList `json:"resourceRequest,omitempty"`
 }
 
-// requirementsOf returns nil for a pod that wants nothing.
+// requirementsOf returns nil for a pod without requirements.
 func requirementsOf(template *corev1.PodTemplateSpec) *requirements {
 	var found requirements
 	found.NodeClaim.NodeSelector = template.Spec.NodeSelector
@@ -91,7 +92,7 @@ type reference struct {
 	Name       string `json:"name"`
 }
 
-// dependenciesOf returns nil for a pod that needs nothing.
+// dependenciesOf returns nil for a pod that needs no other object.
 func dependenciesOf(template *corev1.PodTemplateSpec, namespace string) []reference {
 	names := map[reference]bool{}
 	add := func(kind, name string) { names[reference{"v1", kind, namespace, name}] = true }

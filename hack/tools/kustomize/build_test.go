@@ -116,8 +116,8 @@ func check(t *testing.T, objects map[string]map[string]any, want map[string]stri
 	}
 }
 
-// expect builds a kustomization with the component, and fails if a value does not come out as wanted. Without the component, what is changed
-// must come out otherwise, or not at all: else it would say nothing about the component. What is kept must come out the same.
+// expect builds a kustomization with the component, and fails if a value is not as wanted. It also builds it without the component. The values in
+// changed must then be different or missing, because otherwise they would say nothing about the component. The values in kept must be the same.
 func expect(t *testing.T, objects, more string, changed, kept map[string]string) {
 	t.Helper()
 	with, err := build(files{"/app/objects.yaml": objects, "/app/kustomization.yaml": kustomization(true, more)}, "/app")
@@ -134,7 +134,7 @@ func expect(t *testing.T, objects, more string, changed, kept map[string]string)
 	wrong := compare(without, changed)
 	for place := range changed {
 		if wrong[place] == nil {
-			t.Errorf("%s comes out the same without the component", place)
+			t.Errorf("%s is the same without the component", place)
 		}
 	}
 	check(t, without, kept)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// web has a template without labels, with two containers; short has none.
+// The PodManager web has a template without labels, with two containers. The PodManager short has no template.
 const web = `
 apiVersion: apps.mycompany.com/v1
 kind: PodManager
@@ -118,7 +118,7 @@ func TestAnnotations(t *testing.T) {
 	})
 }
 
-// A patch of one container changes this one, and one of its lists, and keeps the others.
+// A patch changes one container and one of its lists, and keeps the other containers and lists.
 func TestStrategicMergePatch(t *testing.T) {
 	patch := `
 patches:
@@ -158,7 +158,7 @@ const template = `
         - {name: sidecar, image: busybox}
 `
 
-// A PodManager's template comes out of a patch as that of a Deployment does.
+// A PodManager's template is patched in the same way as that of a Deployment.
 func TestPatchedLikeADeployment(t *testing.T) {
 	for name, patch := range map[string]string{
 		"a container":            "containers: [{name: sidecar, tty: true}]",

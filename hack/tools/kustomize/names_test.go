@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// referenceFields are the fields of a pod template that name another object, by the type that has them, and the kind of that object. A type
-// that consists of a name has the field by embedding it.
+// referenceFields are the fields of a pod template that name another object, by the type that has them, with the kind of that object. Some types have
+// the field from an embedded LocalObjectReference.
 var referenceFields = map[string]string{
 	"ConfigMapKeySelector.name":                   "ConfigMap",
 	"ConfigMapEnvSource.name":                     "ConfigMap",
@@ -46,13 +46,13 @@ type place struct {
 	kind string
 }
 
-// places returns all fields below a type that name an object, from the Go types: what a new version of Kubernetes adds is found.
+// places returns all fields below a type that name an object. It uses the Go types, so that it finds fields that a new version of Kubernetes adds.
 func places(parent reflect.Type, path []string, seen map[string]bool) []place {
 	var found []place
 	for i := range parent.NumField() {
 		field := parent.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if name == "ephemeralContainers" { // no pod is created with some
+		if name == "ephemeralContainers" { // no pod can be created with them
 			continue
 		}
 		kind, here := field.Type, path
@@ -94,7 +94,7 @@ func wrap(path []string, value any) any {
 	return value
 }
 
-// Every name in a template follows the object that it names. There is a PodManager for each place, so that none hides another.
+// If Kustomize renames an object, every name of it in a template changes, too. There is a PodManager for each place, so that none hides another.
 func TestNamesInTheTemplate(t *testing.T) {
 	seen := map[string]bool{}
 	all := places(reflect.TypeFor[corev1.PodTemplateSpec](), []string{"spec", "template"}, seen)
@@ -157,7 +157,7 @@ spec: {template: {spec: {containers: [{name: nginx, envFrom: [{configMapRef: {na
 	}
 }
 
-// What scales or selects a PodManager follows its name.
+// If Kustomize renames a PodManager, the objects that scale or select it use the new name.
 func TestNamesOfThePodManager(t *testing.T) {
 	manager := "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: web}, spec: {image: nginx}}\n---\n"
 	selector := "{matchLabels: {podmanager: web, app: web}}"

@@ -10,18 +10,18 @@ import (
 )
 
 func main() {
-	folder := flag.String("folder", "", "the folder that takes the logs, and the files that hold a program back")
+	folder := flag.String("folder", "", "the folder for the logs, and for the files NAME.hold, which keep a program from being restarted")
 	kubelet := flag.String("kubelet", "", "the kubelet and its arguments, separated by spaces")
 	containerd := flag.String("containerd", "", "containerd and its arguments, separated by spaces")
 	api := flag.String("api", "", "the address of the API server")
 	listen := flag.String("listen", "", "the addresses under which pods know the API server, separated by commas")
 	flag.Parse()
 	if *folder == "" || *kubelet == "" || *containerd == "" || *api == "" {
-		log.Fatal("supervisor: -folder, -kubelet, -containerd and -api are missing; hack/cluster/node/node.sh knows them")
+		log.Fatal("supervisor: -folder, -kubelet, -containerd and -api are required; hack/cluster/node/node.sh passes them")
 	}
 	for address := range strings.SplitSeq(*listen, ",") {
 		if err := forward(address, *api); err != nil {
-			log.Fatalf("supervisor: pods could not reach the API server: %v", err)
+			log.Fatalf("supervisor: cannot forward %s to the API server: %v", address, err)
 		}
 	}
 	go keep(*folder, "containerd", strings.Fields(*containerd))

@@ -6,7 +6,7 @@
 //	GET  /readyz     200, or 503 after a request for /unready, until one for /ready
 //	GET  /livez      200, or 503 after a request for /dead
 //	GET  /held       200, after a request for /release
-//	POST /release    releases what waits for it
+//	POST /release    lets GET /held and a pod with LINGER continue
 //	POST /crash      exits at once with exit code 7
 //	POST /eat?mib=N  allocates N MiB of memory and keeps them; N = 0 frees them
 //	POST /fill?mib=N creates the file /scratch/filled of N MiB; there must be a volume

@@ -36,7 +36,7 @@ func SetClock(pid int, offset time.Duration) error {
 			return err
 		}
 	}
-	return fmt.Errorf("the clock of process %d cannot be set: it asks for the time all the time", pid)
+	return fmt.Errorf("the clock of process %d cannot be set: one of its threads was always inside clock_gettime", pid)
 }
 
 // clockFunction returns the code of clock_gettime(clock, *time). It asks the kernel, and adds the offset to the wall clock.
@@ -75,7 +75,7 @@ func findClock(memory io.ReaderAt, pid int) (codeRange, error) {
 		}
 	}
 	if end == 0 {
-		return codeRange{}, errors.New("it has no vDSO")
+		return codeRange{}, errors.New("the process has no vDSO")
 	}
 	file, err := elf.NewFile(io.NewSectionReader(memory, int64(start), int64(end-start)))
 	if err != nil {
@@ -90,7 +90,7 @@ func findClock(memory io.ReaderAt, pid int) (codeRange, error) {
 			return codeRange{start + symbol.Value, start + symbol.Value + symbol.Size}, nil
 		}
 	}
-	return codeRange{}, errors.New("its vDSO has no clock_gettime")
+	return codeRange{}, errors.New("the vDSO of the process has no clock_gettime")
 }
 
 // setWhileStopped replaces a function while the process is stopped. It returns false if a thread was inside the function.

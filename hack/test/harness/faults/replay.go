@@ -141,7 +141,7 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 		since = since.Add(-r.blind)
 	}
 	if most := r.most(o, since); o.count.active > most {
-		r.violation("I1", o.name, seen, "%s has %d active pods, but never wanted more than %d of late", o.name, o.count.active, most)
+		r.violation("I1", o.name, seen, "%s has %d active pods, but recently never wanted more than %d", o.name, o.count.active, most)
 	}
 	if seen.pod != nil && !seen.gone && seen.pod.index != "" && o.indices[seen.pod.index] > 1 {
 		r.violation("I1", o.name, seen, "%s has %d pods with index %s", o.name, o.indices[seen.pod.index], seen.pod.index)
@@ -149,7 +149,7 @@ func (r *replay) checkCount(uid types.UID, seen sighting, isNew bool) {
 }
 
 // mixing is how long a sync may take. A controller adds its own writes to the pods that it saw before, so its status may have a count that never
-// existed. It is off by at most the number of changes during the sync. (On a busy machine a single request takes half a second.)
+// existed. Such a count is off by at most the number of changes during the sync. (On a busy machine a single request takes half a second.)
 const mixing = 5 * time.Second
 
 // checkClaim checks whether a status was true recently.
@@ -165,7 +165,7 @@ func (r *replay) checkClaim(o *owner, seen sighting) {
 	near := func(a, b int) bool { return a-b <= off && b-a <= off }
 	if !o.had(since, func(c count) bool { return near(c.active, said.active) }) ||
 		!o.had(since, func(c count) bool { return near(c.ready, said.ready) }) {
-		r.violation("I5", o.name, seen, "the status says %d pods, %d ready; there are %d, %d ready, and it never was like that of late",
+		r.violation("I5", o.name, seen, "the status says %d pods, %d ready; there are %d, %d ready, and recently there never were that many",
 			said.active, said.ready, o.count.active, o.count.ready)
 	}
 	wanted := seen.owner.replicas

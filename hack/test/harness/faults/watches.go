@@ -35,7 +35,7 @@ func (s *Stall) Resume() {
 	s.end("resumed")
 }
 
-// Cut breaks the watches instead. The bytes that the stall has held back are lost.
+// Cut ends the stall by breaking the matching watches. The bytes that the stall has held back are lost.
 func (s *Stall) Cut() {
 	s.proxy.CutWatches(s.match)
 	s.end("ended")

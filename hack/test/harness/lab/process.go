@@ -57,7 +57,7 @@ func (p *Process) Await(ctx context.Context, ready func() bool) error {
 	for !ready() {
 		select {
 		case <-p.Exited:
-			return fmt.Errorf("%s ended at once: %w\n%s", p.command.Path, p.Err, p.Tail(20))
+			return fmt.Errorf("%s ended before it was ready: %w\n%s", p.command.Path, p.Err, p.Tail(20))
 		default:
 		}
 		if !Pause(ctx, 20*time.Millisecond) {
@@ -129,7 +129,7 @@ func (p *Process) StopCleanly() error {
 		return err
 	}
 	if p.Err != nil {
-		return fmt.Errorf("it did not stop cleanly: %w\n%s", p.Err, p.Tail(30))
+		return fmt.Errorf("the process did not stop cleanly: %w\n%s", p.Err, p.Tail(30))
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (p *Process) Received() (int64, error) {
 	}
 	var bytes int64
 	if _, err := fmt.Sscanf(string(data), "rchar: %d", &bytes); err != nil {
-		return 0, fmt.Errorf("/proc/%d/io is not understood: %w: %s", p.command.Process.Pid, err, data)
+		return 0, fmt.Errorf("/proc/%d/io cannot be parsed: %w: %s", p.command.Process.Pid, err, data)
 	}
 	return bytes, nil
 }
@@ -193,7 +193,7 @@ func usageOf(pid int) (Usage, error) {
 	// Of the fields after the name, which may contain spaces, the 12th and 13th are user and system time.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	if len(fields) < 13 {
-		return usage, fmt.Errorf("%sstat is not understood: %s", folder, stat)
+		return usage, fmt.Errorf("%sstat cannot be parsed: %s", folder, stat)
 	}
 	const ticksPerSecond = 100 // on every Linux that Go supports
 	for _, field := range fields[11:13] {

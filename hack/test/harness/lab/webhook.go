@@ -103,7 +103,7 @@ func (w *Webhook) await(ctx context.Context, namespace string) error {
 			return err
 		}
 		if !Pause(ctx, 50*time.Millisecond) {
-			return errors.New("the API server does not ask the webhook")
+			return errors.New("the API server does not call the webhook")
 		}
 	}
 	return nil

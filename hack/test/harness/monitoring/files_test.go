@@ -118,7 +118,7 @@ func TestDashboard(t *testing.T) {
 		for x := panel.GridPos.X; x < panel.GridPos.X+panel.GridPos.W; x++ {
 			for y := panel.GridPos.Y; y < panel.GridPos.Y+panel.GridPos.H; y++ {
 				if other := taken[Grid{X: x, Y: y}]; other != "" || x >= GridWidth {
-					t.Fatalf("%s lies on %s, or beyond the edge", panel.Title, other)
+					t.Fatalf("%s overlaps the panel %q, or lies beyond the edge", panel.Title, other)
 				}
 				taken[Grid{X: x, Y: y}] = panel.Title
 			}
@@ -180,7 +180,7 @@ func TestDashboardSource(t *testing.T) {
 	}
 	walk(tree)
 	if sources == 0 {
-		t.Error("there is no source at all")
+		t.Error("the dashboard names no data source")
 	}
 }
 
@@ -246,8 +246,8 @@ func TestFailuresAreRed(t *testing.T) {
 	}
 }
 
-// What is about shards is in a collapsed row, so that a reader without shards sees no empty panels. Grafana shows a row at least once, also one that
-// repeats over a variable without values. The chart finds the row by its title, and leaves it out if the release has no shards.
+// The panels about shards are in a collapsed row, so that a reader without shards sees no empty panels. Grafana shows a row at least once, also one
+// that repeats over a variable without values. The chart finds the row by its title, and leaves it out if the release has no shards.
 func TestShardsAreCollapsed(t *testing.T) {
 	t.Chdir("../../../..")
 	dashboard, err := ReadDashboard(DashboardFile)
