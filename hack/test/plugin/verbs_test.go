@@ -192,7 +192,7 @@ func TestChange(t *testing.T) {
 	}
 	s.refused(1, "web has 3 replicas, and not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
 	s.refused(1, "web has no container nope; it has app", "set", "image", "web", "nope=x")
-	s.refused(1, "say which PodManagers", "restart")
+	s.refused(1, "no PodManager is selected", "restart")
 	s.refused(1, "--dry-run is \"maybe\"", "pause", "web", "--dry-run=maybe")
 	s.refused(1, "no revision of web was rolled back", "retry", "web")
 }

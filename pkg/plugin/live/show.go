@@ -131,7 +131,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 // Interrupted returns the exit code and the error for a context that ended before the rollout.
 func Interrupted(ctx context.Context) (int, error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return follow.ExitTimeout, errors.New("the time of --timeout is over")
+		return follow.ExitTimeout, errors.New("timed out (--timeout)")
 	}
 	return exitInterrupted, nil
 }
