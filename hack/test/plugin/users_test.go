@@ -186,7 +186,7 @@ web AllReplicasAvailable 1/1 AGE
 			t.Errorf("simulate: %q is missing in %v", want, simulated)
 		}
 	}
-	if want := "Warning: the API server has not checked and completed the manifest"; !strings.Contains(simulated.err, want) || !strings.Contains(simulated.err, `cannot patch resource "podmanagers"`) {
+	if want := "Warning: the API server has neither checked the manifest nor added defaults"; !strings.Contains(simulated.err, want) || !strings.Contains(simulated.err, `cannot patch resource "podmanagers"`) {
 		t.Errorf("simulate: %q is missing in %v", want, simulated)
 	}
 	admin.pm("pause", "web")

@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/manifest"
 )
 
-// refusing returns a cluster that refuses each patch of a PodManager with this reason, and in which the user may do anything but lacks.
+// refusing returns a cluster that refuses each patch of a PodManager with this reason. The user has every right but lacks, such as "create pods".
 func refusing(reason, lacks string) *Cluster {
 	managers, kube := managersfake.NewClientset(), kubefake.NewClientset()
 	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
