@@ -146,7 +146,7 @@ func TestCheckRights(t *testing.T) {
 	})
 	got := s.pm("check", "--controller-namespace", s.Name)
 	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
-		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "the role podmanager-edit has it: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
+		"you may not update podmanagers/scale", "you may not create pods", "the role edit grants this right", "the role podmanager-edit grants this right: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
 		admin.wants("check", got, want)
 	}
 	if strings.Contains(got, "you may not list podmanagers") {

@@ -155,7 +155,7 @@ Controller   ok        Deployment podmanager-controller has 2 pods available
 Policy       warning   no policy, so that users who may write PodManagers can create pods without the right to create pods
                          kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
-                         needed for get; the role view has it: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
+                         needed for get; the role view grants this right: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
 `
 	if got != want {
 		t.Errorf("got\n%s", got)

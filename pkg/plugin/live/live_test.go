@@ -122,7 +122,7 @@ func TestShow(t *testing.T) {
 		"rolled back":                       {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3},
 		"paused":                            {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4},
 		"never":                             {[]string{v1.ReasonRollingOut}, true, 124},
-		"until the time is over, all along": {[]string{v1.ReasonAllAvailable}, false, 124},
+		"ready, but not asked to end then": {[]string{v1.ReasonAllAvailable}, false, 124},
 	}
 	for name, test := range tests {
 		for _, onTerminal := range []bool{false, true} {
