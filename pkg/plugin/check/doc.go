@@ -2,6 +2,6 @@
 // server.
 //
 // Start with check.go: Judge turns the facts that package cluster has read into findings with advice. shards.go checks which replica holds which
-// shard, policy.go whether users can gain permissions, budget.go whether PodDisruptionBudgets let drains end, and surge.go whether a surge pod finds
-// room. facts.go has the facts.
+// shard. policy.go checks whether users can gain permissions, budget.go whether a PodDisruptionBudget can ever be met, and surge.go whether a rollout
+// would wait for a surge pod. facts.go has the facts.
 package check

@@ -2,8 +2,9 @@
 //
 // connect.go creates the clients from kubectl's flags. read.go parses which PodManagers a user means, and reads them with their pods and
 // revisions, as far as the user may. watch.go keeps them up to date and reconnects if the connection drops. write.go writes changes, and
-// dryrun.go tries what kubectl apply would do. facts.go reads what check and why need, drain.go and surge.go what drains and surge pods depend on,
-// and workloads.go the kinds that convert supports. logs.go copies logs. migrate.go rewrites stored objects. errors.go turns errors into advice.
+// dryrun.go tries what kubectl apply would do. facts.go reads what check and why need, and workloads.go reads the kinds that convert supports.
+// drain.go reads what a drain depends on, and surge.go whether there is room for a surge pod: a dry run of one pod shows a quota. logs.go copies
+// logs. migrate.go rewrites stored objects. errors.go turns errors into advice.
 //
 // A verb sends only the requests that it needs: only check and convert use discovery.
 package cluster
