@@ -18,14 +18,15 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// writeOptions are the flags of all verbs that write.
+// writeOptions are the flags of the verbs that write. Only some of these verbs have selector and cause.
 type writeOptions struct {
 	selector, dryRun, cause string
 	format                  output.Format
 }
 
 func (o *writeOptions) add(command *cobra.Command) {
-	command.Flags().StringVar(&o.dryRun, "dry-run", cluster.DryRunNone, "none, client (say what would be changed) or server (also try it there)")
+	command.Flags().StringVar(&o.dryRun, "dry-run", cluster.DryRunNone,
+		"none, client (only print what would change) or server (send the request, but do not persist it)")
 	command.Flags().Lookup("dry-run").NoOptDefVal = cluster.DryRunClient
 	addOutput(command, &o.format)
 }
@@ -34,13 +35,13 @@ func (o *writeOptions) addSelector(command *cobra.Command) {
 	command.Flags().StringVarP(&o.selector, "selector", "l", "", "Label selector of the PodManagers, such as app=web")
 }
 
-// writers returns the verbs that write, except undo.
+// writers returns the verbs of the group "write", except undo.
 func (p *plugin) writers() []*cobra.Command {
 	return []*cobra.Command{
 		p.writer("restart", "Replace all pods, within the rollout's budget", change.Restart),
 		p.writer("pause", "Freeze rollouts; scaling and healing go on", change.Pause),
-		p.writer("resume", "Let a paused rollout go on", change.Resume),
-		p.writer("retry", "Try a revision again that was rolled back or has halted", change.Retry),
+		p.writer("resume", "Let a paused rollout continue", change.Resume),
+		p.writer("retry", "Retry a revision that was rolled back, has halted or missed its deadline", change.Retry),
 		p.promote(), p.set(), p.scale(),
 	}
 }
@@ -56,7 +57,7 @@ func (p *plugin) writer(name, short string, verb cluster.Verb) *cobra.Command {
 		ValidArgsFunction: p.completeNames(-1),
 	}
 	if name == "restart" || name == "retry" {
-		command.Flags().StringVar(&o.cause, "cause", "", "Why, for history (the annotation kubernetes.io/change-cause)")
+		command.Flags().StringVar(&o.cause, "cause", "", "Reason for the change, which history shows (annotation kubernetes.io/change-cause)")
 	}
 	o.addSelector(command)
 	o.add(command)
@@ -68,7 +69,7 @@ func (p *plugin) promote() *cobra.Command {
 	var to string
 	command := &cobra.Command{
 		Use:   "promote NAME...",
-		Short: "Lower the partition, so that more pods are updated; all of them without --to",
+		Short: "Lower the partition, so that more pods are updated; without --to, all pods are",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			partition := intstr.Parse(to)
 			if _, err := intstr.GetScaledValueFromIntOrPercent(&partition, 100, true); err != nil || strings.HasPrefix(to, "-") {
@@ -88,7 +89,7 @@ func (p *plugin) set() *cobra.Command {
 	var o writeOptions
 	image := &cobra.Command{
 		Use:     "image NAME... CONTAINER=IMAGE...",
-		Short:   "Change images of containers",
+		Short:   "Change the images of containers",
 		Example: "  " + text.Command + " set image web app=nginx:1.30\n  " + text.Command + " set image pm/web '*=nginx:1.30' --cause 'CVE-2026-1'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names, pairs []string
@@ -110,7 +111,7 @@ func (p *plugin) set() *cobra.Command {
 		},
 		ValidArgsFunction: p.completeContainers,
 	}
-	image.Flags().StringVar(&o.cause, "cause", "", "Why, for history (the annotation kubernetes.io/change-cause)")
+	image.Flags().StringVar(&o.cause, "cause", "", "Reason for the change, which history shows (annotation kubernetes.io/change-cause)")
 	o.addSelector(image)
 	o.add(image)
 	set := &cobra.Command{Use: "set", Short: "Change images: set image NAME CONTAINER=IMAGE", Args: cobra.NoArgs,
@@ -128,7 +129,7 @@ func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*
 	case cluster.CheckDryRun(o.dryRun) != nil:
 		return nil, nil, cluster.CheckDryRun(o.dryRun)
 	case len(names) == 0 && o.selector == "":
-		return nil, nil, errors.New("say which PodManagers: give names, or -l")
+		return nil, nil, errors.New("no PodManager is selected: give names, or -l")
 	case len(names) > 0 && o.selector != "":
 		return nil, nil, errors.New("give names or -l, not both")
 	}
@@ -143,7 +144,7 @@ func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*
 	return c, managers, err
 }
 
-// write applies a verb to all selected PodManagers. An error on one does not stop the others.
+// write applies a verb to all selected PodManagers. An error for one PodManager does not stop the others.
 func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb cluster.Verb) error {
 	c, managers, err := p.selected(ctx, o, args)
 	if err != nil {
@@ -202,14 +203,14 @@ func (p *plugin) scale() *cobra.Command {
 		Short: "Change the number of pods",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("replicas") || replicas < 0 {
-				return errors.New("say how many pods to keep: --replicas N, at least 0")
+				return errors.New("the number of pods is missing or negative: use --replicas N")
 			}
 			return p.runScale(cmd.Context(), o, args, replicas, current)
 		},
 		ValidArgsFunction: p.completeNames(-1),
 	}
 	command.Flags().Int32Var(&replicas, "replicas", 0, "The number of pods")
-	command.Flags().Int32Var(&current, "current-replicas", -1, "Change it only if it was this before")
+	command.Flags().Int32Var(&current, "current-replicas", -1, "Scale only if the PodManager has this many replicas now; -1 means no condition")
 	o.addSelector(command)
 	o.add(command)
 	return command

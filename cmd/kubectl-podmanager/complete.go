@@ -14,8 +14,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// script is the script that kubectl calls to complete the arguments of a plugin. kubectl finds it by the name of the program, so the script
-// belongs to one of the names under which the plugin may be installed.
+// script is the script that kubectl calls to complete the arguments of a plugin. kubectl finds the script by its file name, which ends with the
+// plugin's name, so each name under which the plugin is installed needs a script of its own.
 const script = `#!/bin/sh
 # kubectl calls this to complete the arguments of kubectl %[1]s. Put it on the PATH, executable, as
 # kubectl_complete-%[1]s:
@@ -50,7 +50,7 @@ func (p *plugin) completeNames(most int) completer {
 	}
 }
 
-// namesBut returns the names that start with typed and are not in taken.
+// namesBut returns the names of PodManagers that start with typed and are not in taken.
 func (p *plugin) namesBut(cmd *cobra.Command, taken []string, typed string) []string {
 	c, err := p.connect()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *plugin) namesBut(cmd *cobra.Command, taken []string, typed string) []st
 	return names
 }
 
-// completeRevisions completes a name, and then up to most revisions of it.
+// completeRevisions completes the name of a PodManager, and then up to most of its revisions.
 func (p *plugin) completeRevisions(most int) completer {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		switch {
@@ -121,7 +121,7 @@ func (p *plugin) completeNodes(cmd *cobra.Command, args []string, typed string) 
 	return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeContainers completes a name, and then its containers.
+// completeContainers completes the name of a PodManager, and then the names of its containers as "CONTAINER=".
 func (p *plugin) completeContainers(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return p.completeNames(1)(cmd, args, typed)

@@ -30,10 +30,11 @@ func (p *plugin) convert() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "convert KIND/NAME... | -f FILE",
 		Short: "Print a Deployment, ReplicaSet, StatefulSet or CloneSet as a PodManager",
-		Long: `Print a Deployment, a ReplicaSet, a StatefulSet without volumeClaimTemplates or an OpenKruise CloneSet as a PodManager. Comments say what has
-no counterpart. Nothing is written to the cluster. Where a HorizontalPodAutoscaler of the same file scales the object, replicas is left out.
+		Long: `Print a Deployment, a ReplicaSet, a StatefulSet without volumeClaimTemplates or an OpenKruise CloneSet as a PodManager. Comments name
+the fields that have no counterpart. Nothing is written to the cluster. If a HorizontalPodAutoscaler, in the same file or in the cluster, scales the
+object, replicas is left out.
 
-With --adopt it prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
+With --adopt, convert prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
 		Example: "  " + text.Command + " convert -f deployment.yaml > web.yaml\n  " + text.Command + " convert deployment/web --adopt > handover.sh",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(args); err != nil {
@@ -45,8 +46,8 @@ With --adopt it prints a shell script that hands the running pods over to the Po
 	}
 	flags := command.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", "File with the manifests to convert; - is the standard input")
-	flags.StringVar(&o.name, "name", "", "Another name for the PodManager")
-	flags.BoolVar(&o.adopt, "adopt", false, "Print a script that hands the running pods over, instead of the manifest")
+	flags.StringVar(&o.name, "name", "", "Name of the PodManager; without it, the name of the source")
+	flags.BoolVar(&o.adopt, "adopt", false, "Instead of the manifest, print a script that hands the running pods over to the PodManager")
 	addOutput(command, &o.format)
 	return command
 }
@@ -93,7 +94,7 @@ func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string
 	return p.convertAll(o, objects, nil, around)
 }
 
-// readWorkloads reads the live objects that the arguments or the objects of a file name.
+// readWorkloads reads the live counterparts of the objects of a file. If there are none, it reads the live objects that the arguments name.
 func (p *plugin) readWorkloads(ctx context.Context, objects []*unstructured.Unstructured, args []string) (*cluster.Workloads, []cluster.Workload, error) {
 	c, err := p.connect()
 	if err != nil {

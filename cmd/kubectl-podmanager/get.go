@@ -31,9 +31,9 @@ func (p *plugin) get() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "get [NAME...]",
 		Short: "Show PodManagers, their revisions and their pods",
-		Long: `Show PodManagers. With names: a header, and the tree of revisions and pods. Without: a line for each.
+		Long: `Show PodManagers. With names, get shows a header and the tree of revisions and pods of each PodManager; without names, one line for each.
 
-With -w the picture is redrawn when something changes; in a pipe, a line is appended for each change.`,
+With -w, get redraws its output whenever something changes. If the output is not a terminal, get appends a line for each change instead.`,
 		Example: "  " + text.Command + " get web\n  " + text.Command + " get web -w --until-ready\n  " + text.Command + " get -A",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names, err := cluster.ParseNames(args)
@@ -48,12 +48,12 @@ With -w the picture is redrawn when something changes; in a pipe, a line is appe
 		ValidArgsFunction: p.completeNames(-1),
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "Of all namespaces")
+	flags.BoolVarP(&o.all, "all-namespaces", "A", false, "Show the PodManagers of all namespaces")
 	flags.StringVarP(&o.selector, "selector", "l", "", "Label selector of the PodManagers, such as app=web")
-	flags.BoolVarP(&o.watch, "watch", "w", false, "Show it again whenever something changes")
-	flags.BoolVar(&o.untilReady, "until-ready", false, "With -w: end when all are ready (0), one has failed (3) or is paused (4)")
-	flags.DurationVar(&o.timeout, "timeout", 0, "With -w: end after this time (124); 0 means never")
-	flags.BoolVar(&o.trees, "tree", false, "Show the tree of each, also without names")
+	flags.BoolVarP(&o.watch, "watch", "w", false, "Keep running, and show every change")
+	flags.BoolVar(&o.untilReady, "until-ready", false, "With -w: end when no rollout is under way: all are ready (0), one has failed (3) or is held (4)")
+	flags.DurationVar(&o.timeout, "timeout", 0, "With -w: end with exit code 124 after this time; 0 means no limit")
+	flags.BoolVar(&o.trees, "tree", false, "Show the tree of each PodManager even if no names are given")
 	addOutput(command, &o.format)
 	return command
 }
@@ -63,11 +63,11 @@ func (o getOptions) check(names []string) error {
 	case len(names) > 0 && o.selector != "":
 		return errors.New("give names or -l, not both")
 	case len(names) > 0 && o.all:
-		return errors.New("a name is one in a namespace: leave out -A, and give -n")
+		return errors.New("names and -A cannot be combined: leave out -A, and choose the namespace with -n")
 	case o.watch && o.format != "":
-		return errors.New("-w shows PodManagers to people: leave out -o, or use kubectl get pm -w -o")
+		return errors.New("-w and -o cannot be combined: leave out -o, or use kubectl get pm -w -o FORMAT")
 	case (o.untilReady || o.timeout > 0) && !o.watch:
-		return errors.New("--until-ready and --timeout go with -w")
+		return errors.New("--until-ready and --timeout need -w")
 	default:
 		return nil
 	}
@@ -98,7 +98,7 @@ func (p *plugin) runGet(ctx context.Context, o getOptions, names []string) error
 	return p.show(o.format, objectOf(all, names), func(style text.Style) []string { return draw(all, style) }, fullNames(all)...)
 }
 
-// read reads the PodManagers. It reads their pods and revisions only if they are shown.
+// read reads the PodManagers and, if withOwned is set, their pods and revisions.
 func (p *plugin) read(ctx context.Context, c *cluster.Cluster, selection cluster.Selection, withOwned bool) ([]snapshot.Snapshot, error) {
 	if withOwned {
 		return c.Read(ctx, selection)

@@ -67,12 +67,12 @@ func (p *plugin) history() *cobra.Command {
 	return command
 }
 
-// needsRevisions returns an error if the user may not read revisions, for verbs that cannot work without them.
+// needsRevisions returns an error if the user may not list revisions. Verbs that cannot work without revisions call it.
 func needsRevisions(s snapshot.Snapshot) error {
 	if s.Reads("controllerrevisions") {
 		return nil
 	}
-	return fmt.Errorf("you may not list controllerrevisions in namespace %s, where the revisions are; %s",
+	return fmt.Errorf("you may not list controllerrevisions, which hold the revisions, in namespace %s; %s",
 		s.Manager.Namespace, rights.ListRevisions.Advice("", s.Manager.Namespace))
 }
 
@@ -100,8 +100,9 @@ func (p *plugin) diff() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "diff NAME [A] [B]",
 		Short: "Show what differs between two revisions, and how pods get from one to the other",
-		Long: `Show what differs between two revisions: from A to B, from A to the current one, or from the last good one to the current one.
-A revision is a number, a hash or a name of history. With -f: from the current one to the one in a manifest.`,
+		Long: `Show what differs between two revisions: from A to B; from A to the present template; or, without A and B, from the revision to which
+undo would return to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present template to the one in a
+manifest.`,
 		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
@@ -151,7 +152,8 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 	return revisions.Diff(s.Manager, from.Template, to.Template, from.Title(), to.Title()), nil
 }
 
-// templateIn returns the template of the PodManager in a file, with the API server's defaults if the user may request them.
+// templateIn returns the template of the PodManager in a file, completed with the API server's defaults. If the dry run that adds them fails,
+// templateIn prints a warning and returns the template as written.
 func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
 	data, err := p.readFile(file)
 	if err != nil {
@@ -166,7 +168,8 @@ func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.Po
 	}
 	completed, err := c.WithDefaults(ctx, live, manager)
 	if err != nil {
-		fmt.Fprintln(p.errOut, "Warning: the API server has not completed the manifest, so its defaults may show as differences:", c.Advise(err, live.Namespace))
+		fmt.Fprintln(p.errOut, "Warning: the API server has not added defaults to the manifest, so they may show as differences:",
+			c.Advise(err, live.Namespace))
 		return history.Template(&manager.Spec), nil
 	}
 	return history.Template(&completed.Spec), nil
@@ -178,7 +181,7 @@ func (p *plugin) check() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Check the CRD, the controller, your rights, and what the API server offers",
-		Long:  "Check the CRD, the controller, your rights, and what the API server offers. The exit code is 1 if something has to be done.",
+		Long:  "Check the CRD, the controller, your rights, and what the API server offers. The exit code is 1 if a check fails; warnings do not count.",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runCheck(cmd.Context(), args, namespace, format)

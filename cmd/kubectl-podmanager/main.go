@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	// client-go logs errors that the user sees anyway.
+	// Discard client-go's logs: the plugin prints the same errors itself.
 	klog.SetLogger(klog.Logger{})
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -25,7 +25,8 @@ func main() {
 	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
-// installedAs returns the name after kubectl- under which the program was started: pm, podmanager, or another one that the user gave it.
+// installedAs returns the plugin name that users type after kubectl: the file name of the program without its prefix kubectl- and its suffix .exe.
+// It returns pm if the file name has no such prefix.
 func installedAs(program string) string {
 	name := strings.TrimSuffix(filepath.Base(program), ".exe")
 	if rest, found := strings.CutPrefix(name, "kubectl-"); found {

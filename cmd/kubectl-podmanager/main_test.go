@@ -16,7 +16,7 @@ func TestInstalledAs(t *testing.T) {
 	}
 }
 
-// Invalid arguments are reported before any request is sent: there is no cluster here.
+// Invalid arguments are reported before any request is sent. The test has no cluster.
 func TestWithoutACluster(t *testing.T) {
 	tests := map[string]struct {
 		args     string
@@ -25,7 +25,7 @@ func TestWithoutACluster(t *testing.T) {
 	}{
 		"help":                     {"--help", 0, "Look:", ""},
 		"nothing":                  {"", 0, "Look:", ""},
-		"exit codes are in help":   {"status --help", 0, "124  the time of --timeout is over", ""},
+		"exit codes are in help":   {"status --help", 0, "124  timed out (--timeout)", ""},
 		"version":                  {"version", 0, "kubectl pm ", ""},
 		"completion":               {"completion kubectl", 0, `exec kubectl podmanager __complete "$@"`, ""},
 		"an unknown verb":          {"frobnicate", 1, "", `unknown command "frobnicate"`},
@@ -36,7 +36,7 @@ func TestWithoutACluster(t *testing.T) {
 		"names and a selector":     {"get web -l a=b", 1, "", "give names or -l, not both"},
 		"a name in all namespaces": {"get web -A", 1, "", "leave out -A"},
 		"-w and -o":                {"get -w -o yaml", 1, "", "leave out -o"},
-		"--until-ready alone":      {"get --until-ready", 1, "", "go with -w"},
+		"--until-ready alone":      {"get --until-ready", 1, "", "need -w"},
 		"no image":                 {"set image web", 1, "", "write CONTAINER=IMAGE"},
 		"a strange partition":      {"promote web --to many", 1, "", "use a number of pods or a percentage"},
 		"a partition below 0":      {"promote web --to=-1", 1, "", "use a number of pods or a percentage"},
@@ -59,7 +59,7 @@ func TestWithoutACluster(t *testing.T) {
 			var out, errOut bytes.Buffer
 			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "podmanager"}
 			if code := p.run(t.Context(), strings.Fields(test.args)); code != test.code {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if !strings.Contains(out.String(), test.out) || !strings.Contains(errOut.String(), test.err) || test.err == "" && errOut.Len() > 0 {
 				t.Errorf("printed\n%s\nand\n%s", out.String(), errOut.String())

@@ -15,10 +15,10 @@ func (p *plugin) migrate() *cobra.Command {
 	var o writeOptions
 	command := &cobra.Command{
 		Use:   "migrate",
-		Short: "Store all PodManagers in the current version again, so that an old version can be dropped",
-		Long: `Have all PodManagers of the cluster stored in the version that the CRD stores now, and remove the others from the CRD's
-status.storedVersions. Only then will the API server let an old version be removed from the CRD. Nothing changes for users and pods. It is for
-administrators of the cluster, and can be run again if it was interrupted.`,
+		Short: "Rewrite all PodManagers in the storage version of the CRD, so that an old version can be removed",
+		Long: `Rewrite all PodManagers of the cluster in the storage version of the CRD, and remove all other versions from the CRD's
+status.storedVersions. Only then does the API server allow an old version to be removed from the CRD. Nothing changes for users and pods. migrate is
+for administrators of the cluster, and can be run again if it was interrupted.`,
 		Example: "  " + text.Command + " migrate --dry-run=server\n  " + text.Command + " migrate",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,12 +53,12 @@ func migrated(m cluster.Migration, dryRun string) []string {
 		return []string{fmt.Sprintf("All PodManagers are stored as %s already: there is nothing to do%s", m.StorageVersion, tried(dryRun))}
 	case dryRun != cluster.DryRunNone:
 		return []string{
-			fmt.Sprintf("%d PodManagers would be stored as %s, as far as they are not yet%s", m.Objects, m.StorageVersion, tried(dryRun)),
+			fmt.Sprintf("%d PodManagers would be rewritten as %s unless they are stored so already%s", m.Objects, m.StorageVersion, tried(dryRun)),
 			fmt.Sprintf("status.storedVersions of the CRD would be %s, is %s%s", m.StorageVersion, before, tried(dryRun)),
 		}
 	default:
 		return []string{
-			fmt.Sprintf("%d PodManagers are stored as %s: %d rewritten, %d were so already, %d written or deleted by others meanwhile",
+			fmt.Sprintf("%d PodManagers are stored as %s: %d rewritten, %d were stored so already, %d written or deleted by other clients meanwhile",
 				m.Objects, m.StorageVersion, m.Rewritten, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
 			fmt.Sprintf("status.storedVersions of the CRD is %s, was %s", m.StorageVersion, before),
 		}

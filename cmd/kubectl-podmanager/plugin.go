@@ -22,10 +22,11 @@ import (
 type plugin struct {
 	in          io.Reader
 	out, errOut io.Writer
-	// terminal is out before run wraps it in a text.Cleaner. Code that writes to it must clean its own text: get -w needs it to move the cursor.
+	// terminal is out before run wraps it in a text.Cleaner. Only get -w writes to it, because a Cleaner drops the sequences that move the cursor.
+	// Code that writes to it must clean its own text.
 	terminal io.Writer
 	getenv   func(string) string
-	// installedAs is the name after kubectl- under which the program was started. Only the completion script depends on it: messages always say
+	// installedAs is the plugin name that the user types after kubectl. Only the completion script depends on it: messages always say
 	// text.Command.
 	installedAs string
 
@@ -35,7 +36,7 @@ type plugin struct {
 
 const long = `Follow, explain, undo and control the rollouts of PodManagers.
 
-All of kubectl's flags for the connection work (kubectl options lists them). Names are web or pm/web.`
+All of kubectl's connection flags work ('kubectl options' lists them). A PodManager is named as web or pm/web.`
 
 // shown lists the connection flags that every help text shows. kubectl options lists the others.
 var shown = []string{"kubeconfig", "context", "namespace"}
@@ -94,7 +95,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return errors.New(why)
 }
 
-// oneName refuses more or fewer arguments than the name of one PodManager.
+// oneName refuses any number of arguments except one, the name of a PodManager.
 func oneName(cmd *cobra.Command, args []string) error {
 	switch len(args) {
 	case 1:

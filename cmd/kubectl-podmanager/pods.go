@@ -49,7 +49,8 @@ func (p *plugin) logs() *cobra.Command {
 			case len(streams) == 0:
 				return fmt.Errorf("no pod of %s has a container %s", s.Manager.Name, o.container)
 			case len(streams) > o.most:
-				return fmt.Errorf("that is %d logs at once, and %d are allowed; narrow them with --revision and -c, or raise --max-log-requests", len(streams), o.most)
+				return fmt.Errorf("%d logs match, and at most %d may be read at once; choose fewer with --revision and -c, or raise --max-log-requests",
+					len(streams), o.most)
 			}
 			return c.CopyLogs(cmd.Context(), streams, o.forKubelet(), p.out)
 		},
@@ -57,16 +58,16 @@ func (p *plugin) logs() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.revision, "revision", "", revisionUsage)
-	flags.StringVarP(&o.container, "container", "c", "", "Only this container; all containers without it")
+	flags.StringVarP(&o.container, "container", "c", "", "Only this container; without it, all containers")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "The log of the container's previous run")
-	flags.BoolVarP(&o.follow, "follow", "f", false, "Go on with what the containers log from now on")
+	flags.BoolVarP(&o.follow, "follow", "f", false, "Keep printing what the containers log")
 	flags.Int64Var(&o.tail, "tail", 10, "How many of the last lines of each log to show; -1 shows all")
 	flags.DurationVar(&o.since, "since", 0, "Only lines newer than this, such as 5s or 2h")
 	flags.IntVar(&o.most, "max-log-requests", 20, "How many logs may be read at once")
 	return command
 }
 
-// forKubelet returns the options as the kubelet gets them.
+// forKubelet returns the options in the form in which the API server passes them to the kubelet.
 func (o logOptions) forKubelet() corev1.PodLogOptions {
 	options := corev1.PodLogOptions{Previous: o.previous, Follow: o.follow}
 	if o.tail >= 0 {
@@ -82,16 +83,16 @@ func (o logOptions) forKubelet() corev1.PodLogOptions {
 // exec and portForward choose a pod, and leave the rest to kubectl.
 
 func (p *plugin) exec() *cobra.Command {
-	return p.handOver("exec", "NAME [-c CONTAINER] [-i] [-t] -- COMMAND [ARG...]", "Run a command in a pod: one that is available, of the new revision",
+	return p.handOver("exec", "NAME [-c CONTAINER] [-i] [-t] -- COMMAND [ARG...]", "Run a command in a pod, preferably an available one of the new revision",
 		text.Command+" exec web -it -- sh", func(flags *pflag.FlagSet) {
-			flags.StringP("container", "c", "", "The container; the first without it")
+			flags.StringP("container", "c", "", "The container; without it, kubectl chooses one")
 			flags.BoolP("stdin", "i", false, "Pass the standard input to the command")
-			flags.BoolP("tty", "t", false, "The command gets a terminal")
+			flags.BoolP("tty", "t", false, "Give the command a terminal")
 		})
 }
 
 func (p *plugin) portForward() *cobra.Command {
-	return p.handOver("port-forward", "NAME [LOCAL:]REMOTE...", "Forward ports of this machine to a pod: one that is available, of the new revision",
+	return p.handOver("port-forward", "NAME [LOCAL:]REMOTE...", "Forward ports of this machine to a pod, preferably an available one of the new revision",
 		text.Command+" port-forward web 8080:80", func(flags *pflag.FlagSet) {
 			flags.String("address", "localhost", "Addresses of this machine to listen on, separated by commas")
 		})
@@ -135,7 +136,7 @@ func (p *plugin) handOver(verb, usage, short, example string, addFlags func(*pfl
 	return command
 }
 
-// passedOn returns the flags that the user has given and that kubectl knows.
+// passedOn returns the flags that the user has given, without those of the plugin alone and without --namespace, which handOver adds itself.
 func passedOn(cmd *cobra.Command) (words []string) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if !slices.Contains([]string{"revision", "namespace", "color"}, flag.Name) {
@@ -145,7 +146,7 @@ func passedOn(cmd *cobra.Command) (words []string) {
 	return words
 }
 
-// runKubectl runs kubectl in the terminal of the plugin, and ends with its exit code.
+// runKubectl runs kubectl with the plugin's standard input and outputs. If kubectl fails, it returns kubectl's exit code as an exit error.
 func runKubectl(cmd *cobra.Command, words []string) error {
 	kubectl := exec.CommandContext(cmd.Context(), "kubectl", words...) //nolint:gosec // the user has typed them
 	kubectl.Stdin, kubectl.Stdout, kubectl.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -34,16 +34,17 @@ func (p *plugin) status() *cobra.Command {
     1  an error, or the PodManager is deleted
     3  failed: it was rolled back, or it is stalled until a user acts
     4  held: it is paused, its partition is reached, or it waits for pods to be deleted (OnDelete); 0 with --held-ok
-  124  the time of --timeout is over`,
+  124  timed out (--timeout)
+  130  interrupted`,
 		Args: oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runStatus(cmd.Context(), o, args[0])
 		},
 		ValidArgsFunction: p.completeNames(1),
 	}
-	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 means without limit")
-	command.Flags().BoolVar(&o.heldOK, "held-ok", false, "Take a rollout that is held for one that is done")
-	command.Flags().BoolVar(&o.untilAvailable, "until-available", false, "Do not wait until the new revision has proven itself")
+	command.Flags().DurationVar(&o.timeout, "timeout", 0, "How long to wait, such as 5m; 0 means no limit")
+	command.Flags().BoolVar(&o.heldOK, "held-ok", false, "Exit with 0 instead of 4 if the rollout is held")
+	command.Flags().BoolVar(&o.untilAvailable, "until-available", false, "Do not wait for the new revision to prove itself")
 	addOutput(command, &o.format)
 	return command
 }
@@ -86,21 +87,21 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 	case follow.UnderWay:
 		code, err := live.Interrupted(ctx)
 		if err != nil {
-			err = fmt.Errorf("%w; %s why %s says what it waits for", err, text.Command, manager.Name)
+			err = fmt.Errorf("%w; run '%s why %s' to see what the rollout is waiting for", err, text.Command, manager.Name)
 		}
 		return exit{code, err}
 	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; %s why %[1]s says more", manager.Name, text.Command)}
+		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; run '%s why %[1]s' to see why", manager.Name, text.Command)}
 	case follow.Deleted:
 		return fmt.Errorf("%s is being deleted", manager.Name)
 	}
 	if code := outcome.ExitCode(o.heldOK); code != 0 {
-		return exit{code, fmt.Errorf("the rollout of %s is held; %s why %[1]s says how to go on", manager.Name, text.Command)}
+		return exit{code, fmt.Errorf("the rollout of %s is held; run '%s why %[1]s' to see how to continue", manager.Name, text.Command)}
 	}
 	return nil
 }
 
-// interruptedOr returns err, or the exit code of an interruption if the context has ended.
+// interruptedOr returns err or, if the context has ended, the exit code of a timeout or an interrupt.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err

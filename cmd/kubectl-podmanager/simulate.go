@@ -36,31 +36,32 @@ type simulateOptions struct {
 	hasNamespace bool
 }
 
-const simulateLong = `Play what kubectl apply -f FILE would lead to, step by step, and write nothing. The planner of the controller decides, from the
-PodManager, its pods and its revisions as they are now. With a NAME and no file: from now on, or with --image or --replicas changed.
+const simulateLong = `Simulate, step by step, what kubectl apply -f FILE would lead to, and write nothing. The controller's planner decides, starting
+from the PodManager, its pods and its revisions as they are now. With NAME instead of a file, the simulation uses the present spec, changed by
+--image and --replicas if they are given.
 
-The API server checks and completes the file by a dry run, as kubectl apply would send it. A user who may not patch PodManagers, or not create
-pods, gets a warning instead: defaults that are missing in the file may then show as changes.
+The API server checks the file and adds defaults, by a dry run of what kubectl apply would send. A user who may not patch PodManagers or create pods
+gets a warning instead: defaults that are missing in the file may then show as changes.
 
-With --drain, the nodes are cordoned at the start, and their pods evicted, as kubectl drain does it: what PodDisruptionBudgets allow, and every 5 s
-again what they refuse. With disruption.onDrain: Replace, the replacements come first. The report says whether the drain ends.
+With --drain, the nodes are cordoned at the start and their pods are evicted, as kubectl drain does. An eviction that a PodDisruptionBudget refuses is
+tried again every 5 s. With disruption.onDrain: Replace, the controller creates replacements first. The report says whether the drain ends.
 
-What is assumed:
+Assumptions:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
-    But if a rollout needs a surge pod, because no pod may be unavailable, the API server is asked by a dry run whether a quota has room for it,
-    and pods that may not share a node get no more nodes than there are.
+    There is one exception. If a rollout needs a surge pod, because no pod may be unavailable, a dry run asks the API server whether a quota has room
+    for that pod, and pods that may not share a node get no more nodes than the cluster has.
   - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
     minReadySeconds later.
-  - Containers stop after --pods-stop-after and the sleep of a preStop hook, but within terminationGracePeriodSeconds.
+  - Containers stop after --pods-stop-after plus the sleep of a preStop hook, but at the latest after terminationGracePeriodSeconds.
   - A pod that crashes does so when it would have become ready, and does not recover. --fail and --never-ready take the name of a pod,
     every, or "every 3" for each third pod that gets the new revision; they may be repeated.
-  - Pods that are in trouble now stay so, unless they are replaced or changed.`
+  - Pods that are in trouble now stay in trouble, unless they are replaced or changed.`
 
 func (p *plugin) simulate() *cobra.Command {
 	var o simulateOptions
 	command := &cobra.Command{
 		Use:   "simulate [NAME] [-f FILE]",
-		Short: "Play a rollout or a drain before it happens: how long, how many available, how it ends",
+		Short: "Simulate a rollout or a drain: how long it takes, how many pods are available, how it ends",
 		Long:  simulateLong,
 		Example: "  " + text.Command + " simulate -f new.yaml\n  " + text.Command + " simulate -f new.yaml --pods-ready-after 45s --fail \"every 3\"\n  " +
 			text.Command + " simulate web --image app=nginx:1.30 --fail web-2\n  " +
@@ -73,14 +74,14 @@ func (p *plugin) simulate() *cobra.Command {
 		ValidArgsFunction: p.completeNames(1),
 	}
 	flags := command.Flags()
-	flags.StringVarP(&o.file, "filename", "f", "", "Manifest to be applied, short or full; - is the standard input")
-	flags.StringArrayVar(&o.images, "image", nil, "Without -f: CONTAINER=IMAGE to be set")
-	flags.Int32Var(&o.replicas, "replicas", -1, "Without -f: the number of pods to be set")
+	flags.StringVarP(&o.file, "filename", "f", "", "Manifest to apply in the simulation; - is the standard input")
+	flags.StringArrayVar(&o.images, "image", nil, "Without -f: image to set, as CONTAINER=IMAGE; may be repeated")
+	flags.Int32Var(&o.replicas, "replicas", -1, "Without -f: number of pods to scale to")
 	flags.DurationVar(&o.readyAfter, "pods-ready-after", 10*time.Second, "How long containers take from their start until they are ready")
 	flags.DurationVar(&o.stopAfter, "pods-stop-after", time.Second, "How long containers take to stop")
 	flags.StringArrayVar(&o.fail, "fail", nil, "Pods of the new revision that crash: a name, every, or \"every N\"")
-	flags.StringArrayVar(&o.neverReady, "never-ready", nil, "Pods of the new revision that never become ready: the same")
-	flags.StringArrayVar(&o.drain, "drain", nil, "Node to be drained from the start; may be repeated")
+	flags.StringArrayVar(&o.neverReady, "never-ready", nil, "Pods of the new revision that never become ready: a name, every, or \"every N\"")
+	flags.StringArrayVar(&o.drain, "drain", nil, "Node to drain from the start; may be repeated")
 	flags.BoolVar(&o.all, "all", false, "Show all steps of a long table")
 	every := cobra.FixedCompletions([]string{"every"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = command.RegisterFlagCompletionFunc("fail", every) // fails only for a flag that does not exist
@@ -112,7 +113,7 @@ func (o simulateOptions) check(args []string) error {
 	case o.file == "" && len(args) == 0:
 		return errors.New("say what to simulate: -f FILE, or NAME")
 	case o.file != "" && (len(o.images) > 0 || o.replicas >= 0):
-		return errors.New("--image and --replicas go with a NAME: with -f, change the file")
+		return errors.New("--image and --replicas cannot be combined with -f: change the file instead")
 	case o.readyAfter < 0 || o.stopAfter < 0:
 		return errors.New("--pods-ready-after and --pods-stop-after must not be below 0")
 	default:
@@ -172,7 +173,7 @@ func (p *plugin) readDrain(ctx context.Context, wanted *v1.PodManager, nodes []s
 	names := make([]string, 0, len(nodes))
 	for _, name := range nodes {
 		if name = strings.TrimPrefix(name, "node/"); name == "" {
-			return simulate.Drain{}, errors.New("--drain wants the name of a node")
+			return simulate.Drain{}, errors.New("--drain needs the name of a node")
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -181,7 +182,7 @@ func (p *plugin) readDrain(ctx context.Context, wanted *v1.PodManager, nodes []s
 	return c.ReadDrain(ctx, wanted, names)
 }
 
-// readRoom returns the room for a surge pod. The first pods of a PodManager are no surge.
+// readRoom returns the room for a surge pod. A PodManager that does not exist yet needs no surge pod.
 func (p *plugin) readRoom(ctx context.Context, live snapshot.Snapshot, wanted *v1.PodManager) (surge.Room, error) {
 	if live.Manager == nil {
 		return surge.Room{}, nil
@@ -210,7 +211,7 @@ func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name strin
 	namespace := c.Namespace
 	if own := file.Manager.Namespace; own != "" {
 		if o.hasNamespace && own != namespace {
-			return live, nil, fmt.Errorf("%s has namespace %s, and -n is %s", o.file, own, namespace)
+			return live, nil, fmt.Errorf("%s has namespace %s, but -n is %s", o.file, own, namespace)
 		}
 		namespace = own
 	}

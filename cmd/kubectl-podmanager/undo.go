@@ -21,8 +21,9 @@ func (p *plugin) undo() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "undo NAME",
 		Short: "Write the template of an earlier revision into the spec",
-		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision it is
-the last good revision or, if that is the current one, the newest other one that has not failed: a second undo reverts the first.`,
+		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision, undo
+returns to the last good revision or, if the spec has the template of that one already, to the newest other revision that has not failed. A second
+undo reverts the first.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -196,7 +196,7 @@ func TestAdoptRefusesWhatHasChanged(t *testing.T) {
 		return got, got.code == 0
 	})
 	s.Kubectl("scale", "deployment", "web", "--replicas=2")
-	if out, err := s.tryScript(script); err == nil || !strings.Contains(out, "was changed since this was written") {
+	if out, err := s.tryScript(script); err == nil || !strings.Contains(out, "was changed since this script was written") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if got := s.Kubectl("get", "pm,deployments", "-o", "name"); got != "deployment.apps/web\n" {

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	got := s.pm("check", "web", "--controller-namespace", s.Name)
 	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place", "Policy       ok",
-		"the controller has seen generation", "no holder of the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
+		"the controller has seen generation", "no replica holds the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
 		s.wants("check", got, want)
 	}
 	if strings.Contains(got, "another version") {
@@ -69,7 +69,7 @@ func TestCheckLeader(t *testing.T) {
 	if err := controller.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	s.wants("after the leader has stopped", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning no holder of the Lease")
+	s.wants("after the leader has stopped", s.finding("Leader", "--controller-namespace", s.Name), "Leader warning no replica holds the Lease")
 
 	// A leader that died without releasing the Lease.
 	s.Kubectl("patch", "lease", "podmanager-controller", "--type=merge", "-p",
@@ -146,7 +146,7 @@ func TestCheckRights(t *testing.T) {
 	})
 	got := s.pm("check", "--controller-namespace", s.Name)
 	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
-		"you may not update podmanagers/scale", "you may not create pods", "the role edit has it", "the role podmanager-edit has it: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
+		"you may not update podmanagers/scale", "you may not create pods", "the role edit grants this right", "the role podmanager-edit grants this right: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
 		admin.wants("check", got, want)
 	}
 	if strings.Contains(got, "you may not list podmanagers") {
@@ -195,7 +195,7 @@ func TestCheckCRD(t *testing.T) {
 		}
 		return body
 	})
-	s.wants("an older CRD", older.finding("CRD"), "CRD warning the CRD is of another version: it has no spec.scaleDown")
+	s.wants("an older CRD", older.finding("CRD"), "CRD warning the CRD and this plugin are of different versions: the CRD has no spec.scaleDown")
 
 	unscaled, _ := s.withMiddle(func(path string, body []byte) []byte {
 		if path == group {

@@ -127,7 +127,7 @@ func TestConvertLive(t *testing.T) {
 	}
 	s.dryRun("the live one", first)
 	s.refused(1, "there is no Deployment nope in namespace "+s.Name, "convert", "deployment/nope")
-	s.refused(1, "Service cannot be converted; what can be is Deployment (apps)", "convert", "service/web")
+	s.refused(1, "Service cannot be converted; convert takes Deployment (apps)", "convert", "service/web")
 	s.refused(1, "knows no kind frob", "convert", "frob/web")
 	s.refused(1, `"web" is not KIND/NAME`, "convert", "web")
 	s.refused(1, "--adopt prints a script", "convert", "deployment/web", "--adopt", "-o", "yaml")

@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 
 	s.pm("pause", "web")
 	s.pm("set", "image", "web", "app=app:does-not-exist")
-	s.refused(4, "kubectl pm why web says how to go on", "status", "web", "--timeout", "1m")
+	s.refused(4, "run 'kubectl pm why web' to see how to continue", "status", "web", "--timeout", "1m")
 	s.golden("why it is paused", s.pm("why", "web"), `
 The rollout is paused: paused, 0 of 2 pods updated.
 
@@ -38,7 +38,7 @@ Next
 
 	s.pm("resume", "web")
 	failed := s.try("status", "web", "--timeout", "1m")
-	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "kubectl pm why web says more") {
+	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "run 'kubectl pm why web' to see why") {
 		t.Errorf("rolled back: %v", failed)
 	}
 	s.Await("all pods to be back", func() (any, bool) {
@@ -57,8 +57,8 @@ Next
 
 	s.pm("set", "image", "web", "app=app:never-ready")
 	for _, timeout := range []string{"1ns", "1s"} { // before the first response, and after it
-		s.refused(124, "the time of --timeout is over", "get", "web", "-w", "--until-ready", "--timeout", timeout)
-		s.refused(124, "the time of --timeout is over", "status", "web", "--timeout", timeout)
+		s.refused(124, "timed out (--timeout)", "get", "web", "-w", "--until-ready", "--timeout", timeout)
+		s.refused(124, "timed out (--timeout)", "status", "web", "--timeout", timeout)
 	}
 	s.refused(1, "there is no PodManager nope", "status", "nope")
 }

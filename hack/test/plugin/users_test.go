@@ -49,7 +49,7 @@ var everyVerb = []verb{
 	{arguments: "check web", editor: "you may patch podmanagers", viewer: "you may not list pods"},
 	{arguments: "convert deployment/front", editor: "kind: PodManager", viewer: "kubectl create rolebinding viewer-view --clusterrole=view", viewCode: 1},
 	{arguments: "convert deployment/front --adopt", editor: "it wants no pods", edCode: 1, viewer: `cannot get resource "deployments"`, viewCode: 1},
-	{arguments: "simulate web --replicas 2", editor: "completed; 2 of 2 pods available", viewer: "the pods are taken to be as the status tells"},
+	{arguments: "simulate web --replicas 2", editor: "completed; 2 of 2 pods available", viewer: "the simulation takes the pods from the status"},
 	{arguments: "migrate", admin: "All PodManagers are stored as v1 already: there is nothing to do",
 		editor: "migrate is for administrators of the cluster", edCode: 1, viewer: "migrate is for administrators of the cluster", viewCode: 1},
 	{arguments: "version", editor: "kubectl pm", viewer: "kubectl pm"},
@@ -59,7 +59,7 @@ var everyVerb = []verb{
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
 	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry needs this
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
-	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: "the role podmanager-edit has it", viewCode: 1},
+	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: "the role podmanager-edit grants this right", viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "set image web app=app:3", editor: "image updated: app:3, was app:1", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "restart web", editor: "restarted", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
@@ -179,19 +179,19 @@ web AllReplicasAvailable 1/1 AGE
 	s.golden("why", s.pm("why", "web"), "Nothing blocks it: 1 of 1 pod available.")
 	simulated := s.tryWith(manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate", "-f", "-")
 	for _, want := range []string{
-		"Note: you may not read pods and controllerrevisions in this namespace, so the pods are taken to be as the status tells",
+		"Note: you may not read pods and controllerrevisions in this namespace, so the simulation takes the pods from the status",
 		"web-1 available; web-0 deleted", "completed; 1 of 1 pod available",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(simulated.out), " "), want) || simulated.code != 0 {
 			t.Errorf("simulate: %q is missing in %v", want, simulated)
 		}
 	}
-	if want := "Warning: the API server has not checked and completed the manifest"; !strings.Contains(simulated.err, want) || !strings.Contains(simulated.err, `cannot patch resource "podmanagers"`) {
+	if want := "Warning: the API server has neither checked the manifest nor added defaults"; !strings.Contains(simulated.err, want) || !strings.Contains(simulated.err, `cannot patch resource "podmanagers"`) {
 		t.Errorf("simulate: %q is missing in %v", want, simulated)
 	}
 	admin.pm("pause", "web")
 	admin.pm("set", "image", "web", "app=app:2")
-	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not at rest, and you may not read pods and controllerrevisions") {
+	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not at rest, so a simulation needs pods and controllerrevisions, which you may not read") {
 		t.Errorf("simulate in the middle of a rollout: %v", got)
 	}
 }
@@ -215,7 +215,7 @@ func TestUserWithoutPods(t *testing.T) {
 	}
 	for _, input := range []struct{ file, arguments string }{{manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate -f -"}, {"", "simulate web --image app=app:2"}} {
 		got := s.tryWith(input.file, strings.Fields(input.arguments)...)
-		if got.code != 0 || !strings.Contains(got.out, "completed; 1 of 1 pod available") || !strings.Contains(got.err, "the role edit has it: kubectl create rolebinding writer-edit") {
+		if got.code != 0 || !strings.Contains(got.out, "completed; 1 of 1 pod available") || !strings.Contains(got.err, "the role edit grants this right: kubectl create rolebinding writer-edit") {
 			t.Errorf("kubectl pm %s: %v", input.arguments, got)
 		}
 	}

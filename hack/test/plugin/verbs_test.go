@@ -94,7 +94,7 @@ func (s *space) outputs() {
 	}
 	s.refused(1, "use json, yaml, name or jsonpath=TEMPLATE", "get", "-o", "wide")
 	s.refused(1, "unknown flag: --frobnicate", "get", "--frobnicate")
-	s.refused(1, "deployment/web is no PodManager", "get", "deployment/web")
+	s.refused(1, "deployment/web is not a PodManager", "get", "deployment/web")
 	s.refused(1, `unknown command "frobnicate"`, "frobnicate")
 	s.refused(1, "web has no revision 7; there are 2, 1", "undo", "web", "--to-revision", "7")
 }
@@ -150,7 +150,7 @@ func TestUndoOfWhatFluxOwns(t *testing.T) {
 		s.pm("status", "web", "--timeout", "1m")
 	}
 	got := s.try("undo", "web")
-	if want := "Warning: Flux (field manager kustomize-controller) owns spec.image of web and will put it back"; got.code != 0 || !strings.Contains(got.err, want) {
+	if want := "Warning: Flux (field manager kustomize-controller) owns spec.image of web and will revert the change"; got.code != 0 || !strings.Contains(got.err, want) {
 		t.Errorf("undo: %v", got)
 	}
 	if image := s.Manager("web").Spec.Image; image != "app:1" {
@@ -192,7 +192,7 @@ func TestChange(t *testing.T) {
 	}
 	s.refused(1, "web has 3 replicas, and not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
 	s.refused(1, "web has no container nope; it has app", "set", "image", "web", "nope=x")
-	s.refused(1, "say which PodManagers", "restart")
+	s.refused(1, "no PodManager is selected", "restart")
 	s.refused(1, "--dry-run is \"maybe\"", "pause", "web", "--dry-run=maybe")
 	s.refused(1, "no revision of web was rolled back", "retry", "web")
 }

@@ -28,8 +28,8 @@ func Covering(manager *v1.PodManager, all []policyv1.PodDisruptionBudget) []*pol
 	return found
 }
 
-// Needs returns how many healthy pods a budget demands of a PodManager with this many replicas. A share is of the replicas, even while there are more
-// pods.
+// Needs returns how many healthy pods a budget demands of a PodManager with this many replicas. A percentage refers to the replicas, even while there
+// are more pods.
 func Needs(budget *policyv1.PodDisruptionBudget, replicas int) int {
 	if most := budget.Spec.MaxUnavailable; most != nil {
 		return max(0, replicas-scaled(most, replicas))
@@ -40,7 +40,7 @@ func Needs(budget *policyv1.PodDisruptionBudget, replicas int) int {
 	return 0
 }
 
-// scaled returns a number or a share of the replicas, rounded up. The API server lets no other value through.
+// scaled returns a number or a percentage of the replicas, rounded up. The API server accepts no other value.
 func scaled(value *intstr.IntOrString, replicas int) int {
 	count, err := intstr.GetScaledValueFromIntOrPercent(value, replicas, true)
 	if err != nil {
@@ -49,15 +49,16 @@ func scaled(value *intstr.IntOrString, replicas int) int {
 	return count
 }
 
-// Replaces reports whether pods on drained nodes get their replacements first. That is never so where two pods must not run at the same time.
+// Replaces reports whether a pod on a drained node gets its replacement before it is evicted. It never does if a pod and its replacement must not run
+// at the same time (Recreate, TerminationComplete).
 func Replaces(manager *v1.PodManager) bool {
 	rules := manager.Spec.Disruption
 	return rules != nil && rules.OnDrain == v1.ReplaceDrain && manager.Strategy() != v1.RecreateStrategy &&
 		manager.Spec.PodReplacementPolicy != v1.TerminationComplete
 }
 
-// BlocksForEver returns why a budget lets the last pod of a node never be evicted, even if all replicas are available and its replacement, if it gets
-// one, is available, too. It returns an empty string if the budget allows that.
+// BlocksForEver returns why a budget never lets the last pod of a node be evicted, even if all replicas are available, and also the pod's replacement
+// if the pod gets one. It returns an empty string if the budget then allows the eviction.
 func BlocksForEver(budget *policyv1.PodDisruptionBudget, manager *v1.PodManager) string {
 	replicas := manager.DesiredReplicas()
 	needs, most := Needs(budget, replicas), replicas

@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/budget"
 )
 
-// least and most return budgets for the pods of web.
+// least and most return budgets with minAvailable and maxUnavailable for the pods of web.
 func least(value string) policyv1.PodDisruptionBudget {
 	floor := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "floor"}}
 	floor.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}

@@ -1,3 +1,3 @@
-// Package budget judges what PodDisruptionBudgets let a drain do to the pods of a PodManager, as the disruption controller and the eviction API of
-// Kubernetes do.
+// Package budget judges what PodDisruptionBudgets let a drain do to the pods of a PodManager, by the rules of Kubernetes' disruption controller and
+// eviction API.
 package budget

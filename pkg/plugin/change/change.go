@@ -16,7 +16,7 @@ const FieldManager = "kubectl-podmanager"
 
 // Change is what a verb writes. It has no operations if there is nothing to change.
 type Change struct {
-	// Said describes the change in the past tense. It follows the name: "web restarted".
+	// Said describes the change. It follows the name of the PodManager: "web restarted".
 	Said string
 	ops  []operation
 }
@@ -43,8 +43,8 @@ func (c Change) Fields() []string {
 	return fields
 }
 
-// Patch returns the JSON patch for the PodManager that the change was made for. The patch tests the generation, which changes only with the spec,
-// so a status write in the meantime does not matter.
+// Patch returns the JSON patch for the PodManager that the change was made for. The patch tests the UID and the generation, so that the API server
+// refuses it if the spec has changed in the meantime. A write of the status does not change the generation.
 func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
 	tests := []operation{
 		{Op: "test", Path: "/metadata/uid", Value: manager.UID},
@@ -53,7 +53,8 @@ func (c Change) Patch(manager *v1.PodManager) ([]byte, error) {
 	return json.Marshal(slices.Concat(tests, c.ops))
 }
 
-// Applied returns the PodManager that the change was made for as it is after the change, without the API server's checks and defaults.
+// Applied returns a copy of the PodManager with the change, without the API server's checks and defaults. The change must have been made for this
+// PodManager.
 func (c Change) Applied(manager *v1.PodManager) (*v1.PodManager, error) {
 	before, err := json.Marshal(manager)
 	if err != nil {
@@ -94,7 +95,7 @@ func pointer(path []string) string {
 	return text
 }
 
-// setCause sets the change cause of the revision that results from the change. If cause is empty, it removes the old one.
+// setCause sets the change cause of the revision that results from the change. If cause is empty, it removes the present change cause.
 func (c *Change) setCause(manager *v1.PodManager, cause string) {
 	present, found := manager.Annotations[v1.AnnotationChangeCause]
 	switch {

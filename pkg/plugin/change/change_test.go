@@ -27,7 +27,7 @@ func opsOf(t *testing.T, c Change, m *v1.PodManager) string {
 	}
 	tests, rest, found := strings.Cut(string(data), `"path":"/metadata/generation","value":7},`)
 	if !found || !strings.Contains(tests, `{"op":"test","path":"/metadata/uid","value":"uid-web"}`) {
-		t.Fatalf("the patch does not test what it is for: %s", data)
+		t.Fatalf("the patch does not test the UID and the generation: %s", data)
 	}
 	return "[" + rest
 }
@@ -51,7 +51,7 @@ func TestVerbs(t *testing.T) {
 		"restart twice in a second": {Restart, Manager(3, restartAt(Now)), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:06Z"}]`,
 			"restarted", ""},
 		"restart while paused": {Restart, Manager(3, Paused), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
-			"restarted (it is paused: resume it, and the pods are replaced)", ""},
+			"restarted (it is paused; the pods are replaced once it is resumed)", ""},
 		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
 		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
@@ -69,7 +69,7 @@ func TestVerbs(t *testing.T) {
 		"promote in part": {Promote(intstr.Parse("50%")), Manager(10, Partition("9")),
 			`[{"op":"add","path":"/spec/updateStrategy/rollingUpdate/partition","value":"50%"}]`, "promoted: partition 50%, was 9", ""},
 		"promote what has no partition": {Promote(intstr.FromInt32(0)), Manager(10), "", "has the partition 0 already", ""},
-		"promote backwards":             {Promote(intstr.FromInt32(5)), Manager(10, Partition("2")), "", "", "promote only lowers it"},
+		"promote backwards":             {Promote(intstr.FromInt32(5)), Manager(10, Partition("2")), "", "", "promote only lowers the partition: 5 is above the present 2"},
 		"promote OnDelete":              {Promote(intstr.FromInt32(0)), Manager(10, Strategy(v1.OnDeleteStrategy)), "", "", "has no partition to lower"},
 		"the image": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
 			"image updated: nginx:2, was nginx", ""},

@@ -11,7 +11,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// tool is a tool that keeps applying manifests from elsewhere.
+// tool is a deployment tool, which applies manifests from a source outside of the cluster.
 type tool struct {
 	// managers are its field managers.
 	managers []string
@@ -20,8 +20,9 @@ type tool struct {
 }
 
 var tools = []tool{
-	{[]string{"kustomize-controller", "helm-controller"}, "Flux", "change it in the source that Flux applies, or suspend Flux first"},
-	{[]string{"argocd-controller", "argocd-application-controller", "argocd"}, "Argo CD", "change it in the repository, or turn automatic sync off first"},
+	{[]string{"kustomize-controller", "helm-controller"}, "Flux", "make the change in the source that Flux applies, or suspend Flux first"},
+	{[]string{"argocd-controller", "argocd-application-controller", "argocd"}, "Argo CD",
+		"make the change in the repository, or turn automatic sync off first"},
 	{[]string{"helm"}, "Helm", "change the chart's values, too, or the next helm upgrade"},
 }
 
@@ -34,9 +35,10 @@ func (c Change) Warnings(manager *v1.PodManager) []string {
 			if field == "" || !slices.Contains(tool.managers, entry.Manager) {
 				continue
 			}
-			warning := fmt.Sprintf("%s (field manager %s) owns %s of %s and will put it back: %s", tool.name, entry.Manager, field, manager.Name, tool.advice)
+			warning := fmt.Sprintf("%s (field manager %s) owns %s of %s and will revert the change: %s",
+				tool.name, entry.Manager, field, manager.Name, tool.advice)
 			if tool.name == "Helm" {
-				warning = fmt.Sprintf("Helm (field manager %s) owns %s of %s: %s puts it back", entry.Manager, field, manager.Name, tool.advice)
+				warning = fmt.Sprintf("Helm (field manager %s) owns %s of %s: %s reverts the change", entry.Manager, field, manager.Name, tool.advice)
 			}
 			warnings = append(warnings, warning)
 			break

@@ -22,7 +22,7 @@ func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
 	}
 	spec := specOf(manager, to.Template)
 	if !equality.Semantic.DeepEqual(history.Template(spec), to.Template) {
-		return Change{}, fmt.Errorf("the template of %s of %s cannot be written as a spec; apply an old manifest instead", to.Title(), manager.Name)
+		return Change{}, fmt.Errorf("the spec of %s cannot express the template of %s; apply an old manifest instead", manager.Name, to.Title())
 	}
 	c := Change{Said: "undone, to " + to.Title()}
 	switch {
@@ -42,7 +42,7 @@ func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
 	}
 	c.setCause(manager, to.Cause)
 	if manager.Spec.Paused {
-		c.Said += " (it is paused: resume it, and the pods follow)"
+		c.Said += " (it is paused; the pods are updated once it is resumed)"
 	}
 	return c, nil
 }

@@ -51,7 +51,7 @@ func TestUndo(t *testing.T) {
 				}
 				if from == to {
 					if !c.IsEmpty() {
-						t.Fatalf("nothing is to be undone, but: %s", opsOf(t, c, present))
+						t.Fatalf("undo to the present template should change nothing, but: %s", opsOf(t, c, present))
 					}
 					return
 				}
@@ -77,10 +77,10 @@ func checkUndone(t *testing.T, present, wanted, after *v1.PodManager) {
 		t.Errorf("got %v, want %v", got, target)
 	}
 	if (after.Spec.Image == "") == (after.Spec.Template == nil) {
-		t.Errorf("the API server would refuse it: %+v", after.Spec)
+		t.Errorf("the spec needs either an image or a template: %+v", after.Spec)
 	}
 	if present.Spec.Template == nil && wanted.Spec.Template == nil && after.Spec.Template != nil {
-		t.Error("the short form is lost")
+		t.Error("the spec has a template, although an image is enough")
 	}
 	if after.Annotations[v1.AnnotationChangeCause] != wanted.Annotations[v1.AnnotationChangeCause] {
 		t.Errorf("change cause %q", after.Annotations[v1.AnnotationChangeCause])

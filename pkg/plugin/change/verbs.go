@@ -23,7 +23,7 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 	c.set(metav1.NewTime(at), "spec", "restartAt")
 	c.Said = "restarted"
 	if manager.Spec.Paused {
-		c.Said += " (it is paused: resume it, and the pods are replaced)"
+		c.Said += " (it is paused; the pods are replaced once it is resumed)"
 	}
 	return c, nil
 }
@@ -34,9 +34,11 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	status := &manager.Status
 	switch {
 	case status.ObservedGeneration != manager.Generation:
-		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; look at %s status %[1]s first", manager.Name, text.Command)
+		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s status %[1]s' first", manager.Name, text.Command)
 	case !hasFailed(status):
-		return Change{}, fmt.Errorf("no revision of %s was rolled back or has halted, so there is none to try again; %s restart %[1]s replaces its pods", manager.Name, text.Command)
+		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; "+
+			"to replace the pods, run '%s restart %[1]s'",
+			manager.Name, text.Command)
 	}
 	c, err := Restart(manager, now)
 	c.Said = "retries " + status.UpdateRevision
@@ -85,8 +87,8 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		limits.Partition = &to
 		after.Spec.UpdateStrategy.RollingUpdate = &limits
 		if after.Partition() > manager.Partition() {
-			return Change{}, fmt.Errorf("partition %s is above %s, which would move pods of %s back to the old revision; promote only lowers it, and undo goes back",
-				to.String(), before.String(), manager.Name)
+			return Change{}, fmt.Errorf("promote only lowers the partition: %s is above the present %s; to raise it, edit spec.updateStrategy of %s; "+
+				"to return to an earlier revision, run '%s undo %[3]s'", to.String(), before.String(), manager.Name, text.Command)
 		}
 		c := Change{Said: fmt.Sprintf("promoted: partition %s, was %s", to.String(), before.String())}
 		if manager.Spec.UpdateStrategy.RollingUpdate == nil {
@@ -95,7 +97,7 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 			c.set(to, "spec", "updateStrategy", "rollingUpdate", "partition")
 		}
 		if manager.Spec.Paused {
-			c.Said += " (it is paused: resume it, and it goes on)"
+			c.Said += " (it is paused; more pods are updated once it is resumed)"
 		}
 		return c, nil
 	}

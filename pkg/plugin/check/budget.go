@@ -8,8 +8,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/budget"
 )
 
-// judgeBudget checks the PodDisruptionBudgets of a PodManager. It reports false if there is none and none is needed: others evict the pods, but neither
-// drains that should wait for replacements nor a VerticalPodAutoscaler, which does not know how many pods a PodManager has.
+// judgeBudget checks the PodDisruptionBudgets that cover the pods of a PodManager. applies is false if there is none and none is needed. One is
+// needed if drains should wait for replacements (onDrain: Replace), or if a VerticalPodAutoscaler targets the PodManager: it does not know how many
+// pods a PodManager has.
 func judgeBudget(f Facts) (finding Finding, applies bool) {
 	rules := f.Manager.Spec.Disruption
 	asks := rules != nil && rules.OnDrain == v1.ReplaceDrain
@@ -39,7 +40,8 @@ func judgeBudget(f Facts) (finding Finding, applies bool) {
 	return finding, true
 }
 
-// judgeSingleBudget judges the only PodDisruptionBudget that covers the pods. blocks is why it never lets the last pod of a node be evicted, or empty.
+// judgeSingleBudget judges the only PodDisruptionBudget that covers the pods. blocks is the reason why the budget never lets the last pod of a node
+// be evicted. It is empty if there is no such reason.
 func judgeSingleBudget(f Facts, name, blocks string) Finding {
 	finding := Finding{Check: "Budget", Result: OK, Says: fmt.Sprintf("PodDisruptionBudget %s covers the pods", name)}
 	if blocks == "" {

@@ -73,7 +73,8 @@ func judgeCRD(f Facts) Finding {
 	case len(missing) > 0:
 		finding.Result, finding.Says, finding.Advice = Failure, "the CRD has no "+strings.Join(missing, " and no "), install
 	case len(f.Unknown) > 0:
-		finding.Result, finding.Says, finding.Advice = Warning, "the CRD is of another version: it has no "+strings.Join(f.Unknown, ", "), install
+		finding.Result, finding.Advice = Warning, install
+		finding.Says = "the CRD and this plugin are of different versions: the CRD has no " + strings.Join(f.Unknown, ", ")
 	case f.SchemaError != nil:
 		finding.Says += "; its fields could not be compared: " + f.SchemaError.Error()
 	}
@@ -87,7 +88,7 @@ func judgeLease(f Facts) Finding {
 		return finding
 	}
 	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil || *f.Lease.Spec.HolderIdentity == "" {
-		finding.Result, finding.Says = Warning, "no holder of the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
+		finding.Result, finding.Says = Warning, "no replica holds the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
 		finding.Advice = "kubectl get pods -n " + f.Namespace
 		return finding
 	}
@@ -110,7 +111,7 @@ func judgeLease(f Facts) Finding {
 	return finding
 }
 
-// judgeControllers checks whether a controller covers the object, as far as Deployments show. A controller may run elsewhere.
+// judgeControllers checks whether the Deployments in the controller's namespace cover the object. A controller may also run elsewhere.
 func judgeControllers(f Facts) Finding {
 	finding := Finding{Check: "Controller", Result: OK}
 	switch {
@@ -118,8 +119,8 @@ func judgeControllers(f Facts) Finding {
 		finding.Result, finding.Says = Unknown, "Deployments in namespace "+f.Namespace+" cannot be read: "+f.ControllersError.Error()
 		return finding
 	case len(f.Controllers) == 0:
-		finding.Result, finding.Says = Warning, "no Deployment of the controller is in namespace "+f.Namespace+"; it may run outside of the cluster"
-		finding.Advice = "make deploy IMG=NAME:TAG, or name its namespace with --controller-namespace"
+		finding.Result, finding.Says = Warning, "no Deployment of the controller is in namespace "+f.Namespace+"; the controller may run outside of the cluster"
+		finding.Advice = "run make deploy IMG=NAME:TAG, or name the namespace of the controller with --controller-namespace"
 		return finding
 	}
 	var reasons []string
@@ -200,7 +201,7 @@ func judgeObject(f Facts) Finding {
 	switch observed := f.Manager.Status.ObservedGeneration; {
 	case observed < 1:
 		finding.Result, finding.Says = Failure, "no controller has ever seen "+f.Manager.Name
-		finding.Advice = "does a controller run, and do its -namespace and -selector cover it?"
+		finding.Advice = "check that a controller runs, and that its flags -namespace and -selector cover the PodManager"
 	case observed != f.Manager.Generation:
 		finding.Result = Warning
 		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, and not yet %d", observed, f.Manager.Name, f.Manager.Generation)
@@ -219,16 +220,16 @@ func judgeResize(f Facts) Finding {
 		return covers(c, f.Manager) == "" && slices.Equal(valuesOf(c.Args, "resize-and-drain"), []string{"false"})
 	}
 	if slices.ContainsFunc(f.Controllers, withoutResize) {
-		finding.Result, finding.Says = Warning, inplace.WhyPatchesOnly+": a changed CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
-		finding.Advice = "the chart's value inPlace sets it"
+		finding.Result, finding.Says = Warning, inplace.WhyPatchesOnly+": a change of CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
+		finding.Advice = "set the chart's value inPlace to true"
 		return finding
 	}
 	if f.Resizes {
 		finding.Says = "the API server can resize pods in place"
 		return finding
 	}
-	finding.Result, finding.Says = Warning, "the API server has no pods/resize: a changed CPU or memory needs new pods"
-	finding.Advice = "Kubernetes 1.33 has it"
+	finding.Result, finding.Says = Warning, "the API server has no pods/resize: a change of CPU or memory needs new pods"
+	finding.Advice = "upgrade the cluster to Kubernetes 1.33 or later"
 	return finding
 }
 

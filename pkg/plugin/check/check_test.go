@@ -70,9 +70,9 @@ func TestJudge(t *testing.T) {
 		"the CRD":                  {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
 		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server does not serve PodManagers"},
 		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
-		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD is of another version: it has no spec.restartAt"},
+		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD and this plugin are of different versions: the CRD has no spec.restartAt"},
 		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
-		"no leader":                {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "no holder of the Lease"},
+		"no leader":                {func(f *Facts) { f.Lease = nil }, "Leader", Warning, "no replica holds the Lease"},
 		"a dead leader":            {func(f *Facts) { f.Lease = lease(time.Minute) }, "Leader", Failure, "has not renewed it for 60s"},
 		"a lease not to read":      {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
 		"a group":                  {shared("pod-1", "pod-2", "pod-1"), "Leader", OK, "a group of replicas, which share 3 shards, holds the Lease for 60m"},
@@ -88,13 +88,13 @@ func TestJudge(t *testing.T) {
 			f.ShardsError = errors.New("forbidden")
 		}, "Shards", Unknown, "cannot be read: forbidden"},
 		"a controller":      {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
-		"no controller":     {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "it may run outside of the cluster"},
+		"no controller":     {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "the controller may run outside of the cluster"},
 		"none available":    {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
 		"another namespace": {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
 		"its own namespace": {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},
 		"another label":     {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
 		"its own label":     {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
-		"the policy":        {func(*Facts) {}, "Policy", OK, "only those who may create pods can have PodManagers create them"},
+		"the policy":        {func(*Facts) {}, "Policy", OK, "only users who may create pods can create pods through PodManagers"},
 		"no policy": {func(f *Facts) { f.Rules = policy.Judge("podmanager", nil, nil) }, "Policy", Warning,
 			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that users who may write PodManagers can create pods"},
 		"a policy not to read": {func(f *Facts) { f.RulesError = errors.New("forbidden") }, "Policy", Unknown, "is not known: forbidden"},
@@ -113,13 +113,13 @@ func TestJudge(t *testing.T) {
 		"no right to resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			args("-resize-and-drain=false")(f)
-		}, "Resize", Warning, "the controller runs with -resize-and-drain=false: a changed CPU or memory needs new pods"},
+		}, "Resize", Warning, "the controller runs with -resize-and-drain=false: a change of CPU or memory needs new pods"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			findings := Judge(facts(test.change))
 			if Failed(findings) != (test.result == Failure) {
-				t.Errorf("failed: %v", Failed(findings))
+				t.Errorf("Failed returns %v for %+v", Failed(findings), findings)
 			}
 			for _, finding := range findings {
 				if finding.Check != test.check {
@@ -135,7 +135,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Every permission that a verb needs is in a role that check can name.
+// For every permission in Rights, check can name a role and the verbs that need the permission.
 func TestEveryRightHasARole(t *testing.T) {
 	for _, right := range Rights() {
 		if right.Role() == "" || right.For == "" {
@@ -155,7 +155,7 @@ Controller   ok        Deployment podmanager-controller has 2 pods available
 Policy       warning   no policy, so that users who may write PodManagers can create pods without the right to create pods
                          kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
-                         needed for get; the role view has it: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
+                         needed for get; the role view grants this right: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
 `
 	if got != want {
 		t.Errorf("got\n%s", got)

@@ -13,7 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
-// Facts are the facts that were read from a cluster.
+// Facts are what package cluster has read about a cluster, its controller and a PodManager.
 type Facts struct {
 	// Server and ServerVersion are the address and the version of the API server.
 	Server, ServerVersion string
@@ -39,13 +39,13 @@ type Facts struct {
 	Rules      []policy.Rule
 	RulesError error
 
-	// Rights are the permissions that the verbs need, in the namespace RightsIn.
+	// Rights are the permissions of function Rights, in the namespace RightsIn.
 	Rights   []Right
 	RightsIn string
 	// Resizes reports whether the API server has pods/resize.
 	Resizes bool
-	// Budgets are the PodDisruptionBudgets beside Manager. BudgetsError is why they could not be read. VPA is the VerticalPodAutoscaler that targets
-	// Manager, or empty.
+	// Budgets are the PodDisruptionBudgets in Manager's namespace. BudgetsError is why they could not be read. VPA is the name of the
+	// VerticalPodAutoscaler that targets Manager. It is empty if there is none.
 	Budgets      []policyv1.PodDisruptionBudget
 	BudgetsError error
 	VPA          string
@@ -78,14 +78,14 @@ type Controller struct {
 // Right is a permission that verbs need, and whether the user has it.
 type Right struct {
 	rights.Right
-	// For lists the plugin's verbs that need the permission.
+	// For names verbs of the plugin that need the permission.
 	For string
 
 	Allowed bool
 	Err     error
 }
 
-// Rights returns the permissions that the plugin's verbs need.
+// Rights returns the permissions that check looks at: those that the most used verbs of the plugin need.
 func Rights() []Right {
 	right := func(verb, group, resource, use string) Right {
 		return Right{Right: rights.Right{Verb: verb, Group: group, Resource: resource}, For: use}

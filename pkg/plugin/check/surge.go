@@ -4,12 +4,13 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 )
 
-// judgeSurge checks that the next rollout would not wait for a surge pod that gets no room. It reports false if a rollout needs no surge pod.
+// judgeSurge checks that the next rollout would not wait for a surge pod that gets no room. applies is false if a rollout needs no surge pod.
 func judgeSurge(f Facts) (finding Finding, applies bool) {
 	if !surge.IsNeeded(f.Manager) {
 		return Finding{}, false
 	}
-	finding = Finding{Check: "Surge", Result: OK, Says: "a rollout needs a surge pod, because no pod may be unavailable, and nothing is known that keeps it from running"}
+	finding = Finding{Check: "Surge", Result: OK,
+		Says: "a rollout needs a surge pod, because no pod may be unavailable, and nothing is known that keeps the surge pod from running"}
 	switch found := surge.Judge(f.Manager, f.Room); {
 	case found.Obstacle != "":
 		finding.Result, finding.Says, finding.Advice = Warning, "the next rollout would be blocked: "+found.Obstacle, surge.WayOut

@@ -52,7 +52,7 @@ func (f *Flags) Connect(userAgent string) (*Cluster, error) {
 		err = errors.New("no cluster is configured: give --kubeconfig FILE, set KUBECONFIG, or write ~/.kube/config")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; kubectl config view shows what there is", err)
+		return nil, fmt.Errorf("%w; 'kubectl config view' shows the configuration", err)
 	}
 	namespace, _, err := loaded.Namespace()
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/why"
 )
 
-// ReadDrain reads what a drain of nodes depends on: PodDisruptionBudgets, and the nodes that take pods meanwhile. What the user may not read becomes a
-// note. It returns an error if a node does not exist.
+// ReadDrain reads what a drain of nodes depends on: PodDisruptionBudgets, and the nodes that take pods during the drain. For each kind that the user
+// may not read, it adds a note. It returns an error if a node does not exist.
 func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []string) (simulate.Drain, error) {
 	namespace := wanted.Namespace
 	drain := simulate.Drain{Nodes: nodes}
@@ -28,7 +28,8 @@ func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []
 	drain.Budgets, err = c.budgets(ctx, namespace)
 	switch {
 	case apierrors.IsForbidden(err):
-		drain.Notes = append(drain.Notes, fmt.Sprintf("you may not read PodDisruptionBudgets in namespace %s, so that no eviction is refused; the role view shows them", namespace))
+		drain.Notes = append(drain.Notes, fmt.Sprintf(
+			"you may not read PodDisruptionBudgets in namespace %s, so the simulation refuses no eviction; the role view gives the right", namespace))
 	case err != nil:
 		return drain, c.Advise(err, namespace)
 	}
@@ -57,9 +58,9 @@ func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []
 	return drain, nil
 }
 
-const unknownNodes = "you may not read nodes, so that there is taken to be another one with room"
+const unknownNodes = "you may not read nodes, so the simulation assumes that another node has room"
 
-// schedulable returns the first nodes that take pods of the wanted template, apart from those that are to be drained.
+// schedulable returns nodes that take pods of the wanted template and are not to be drained. It reads no further page once it has found one.
 func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, drained []string) (names []string, err error) {
 	template := history.Template(&wanted.Spec)
 	takes := func(node *corev1.Node) bool {
@@ -80,7 +81,7 @@ func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, draine
 }
 
 // addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two
-// for the same pods, which allow none ever.
+// for the same pods, which never allow one.
 func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
 	list, err := c.budgets(ctx, s.Manager.Namespace)
 	covering := budget.Covering(s.Manager, list)
@@ -104,5 +105,5 @@ func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why
 	answer.AddDrain(s, list, draining)
 }
 
-// mostNodesOfWhy is the number of nodes that why reads.
+// mostNodesOfWhy is the largest number of nodes that why reads.
 const mostNodesOfWhy = 20

@@ -99,7 +99,7 @@ func TestReadDrain(t *testing.T) {
 	}
 }
 
-// why reads nodes only if a budget may let no pod be evicted, and needs no right to do so.
+// why reads nodes only if budgets let no pod be evicted, and works without the right to read them.
 func TestAddDrain(t *testing.T) {
 	onNode1 := func(p *corev1.Pod) { p.Spec.NodeName = "node-1" }
 	s := snapshot.New(Manager(2), []*corev1.Pod{Pod(0), Pod(1, onNode1)}, nil, nil, Now)

@@ -26,7 +26,7 @@ func (c *Cluster) TryApply(ctx context.Context, live *v1.PodManager, file manife
 	case err == nil:
 		return wanted, "", nil
 	case apierrors.IsForbidden(err) && c.lacksRight(ctx, live, namespace):
-		warning = "the API server has not checked and completed the manifest, so its defaults may show as changes: " + c.Advise(err, namespace).Error()
+		warning = "the API server has neither checked the manifest nor added defaults, so defaults may show as changes: " + c.Advise(err, namespace).Error()
 		if live == nil {
 			return file.Manager, warning, nil
 		}
@@ -53,8 +53,8 @@ func (c *Cluster) TryVerb(ctx context.Context, live *v1.PodManager, verb Verb) (
 	return wanted, warning, err
 }
 
-// lacksRight reports whether the user lacks a right that a changed template needs: to PodManagers, or, where artifacts/policy.yaml is installed, to
-// create the pods. The user can still see what a user with the right would get. If no right is lacking, a refusal is about the change itself.
+// lacksRight reports whether the user lacks a right that a change may need: to patch or create PodManagers or, where artifacts/policy.yaml is
+// installed, to create pods. If so, the caller shows what a user with the right would get. If not, the API server has refused the change itself.
 func (c *Cluster) lacksRight(ctx context.Context, live *v1.PodManager, namespace string) bool {
 	needed := []rights.Right{{Verb: "patch", Group: v1.GroupName, Resource: "podmanagers"}, rights.CreatePods}
 	if live == nil {

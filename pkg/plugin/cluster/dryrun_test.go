@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/manifest"
 )
 
-// refusing returns a cluster that refuses each patch of a PodManager with this reason, and in which the user may do anything but lacks.
+// refusing returns a cluster that refuses each patch of a PodManager with this reason. The user has every right but lacks, such as "create pods".
 func refusing(reason, lacks string) *Cluster {
 	managers, kube := managersfake.NewClientset(), kubefake.NewClientset()
 	managers.PrependReactor("patch", "podmanagers", func(clienttesting.Action) (bool, runtime.Object, error) {
@@ -45,8 +45,8 @@ func TestTryWithoutRights(t *testing.T) {
 		reason, lacks string
 		warning, err  string
 	}{
-		"may not patch":           {rbac, "patch podmanagers", "the role podmanager-edit has it: kubectl create rolebinding", ""},
-		"may not create pods":     {policy, "create pods", "the role edit has it: kubectl create rolebinding jane-edit --clusterrole=edit --user=jane --namespace=ns", ""},
+		"may not patch":           {rbac, "patch podmanagers", "the role podmanager-edit grants this right: kubectl create rolebinding", ""},
+		"may not create pods":     {policy, "create pods", "the role edit grants this right: kubectl create rolebinding jane-edit --clusterrole=edit --user=jane --namespace=ns", ""},
 		"a refusal of the change": {"not on Fridays", "", "", "not on Fridays"},
 	}
 	file := manifest.Manifest{Manager: plantest.Manager(3, plantest.Image("v2")), Fields: map[string]any{"spec": map[string]any{"image": "v2"}}}

@@ -20,7 +20,8 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
-		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (%s check tells more)", c.Server, text.Command)
+		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (run '%s check' for details)",
+			c.Server, text.Command)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, text.Command)
 	case apierrors.IsUnauthorized(err):
@@ -30,7 +31,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case isChanged(err):
 		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):
-		return fmt.Errorf("%s cannot be reached: %w; is it the right --context, and does the cluster run?", c.Server, address.Err)
+		return fmt.Errorf("%s cannot be reached: %w; check --context, and that the cluster is running", c.Server, address.Err)
 	default:
 		return err
 	}
@@ -42,7 +43,7 @@ func forbidden(err error) error {
 	if advice := rights.Refused(said); advice != "" {
 		said += "; " + advice
 	}
-	return advised{fmt.Sprintf("%s (%s check tells more)", said, text.Command), err}
+	return advised{fmt.Sprintf("%s (run '%s check' for details)", said, text.Command), err}
 }
 
 // advised is an error of the API server with advice.
@@ -55,7 +56,8 @@ func (a advised) Error() string { return a.said }
 
 func (a advised) Unwrap() error { return a.err }
 
-// isChanged reports whether a patch was refused because the object has changed since it was read. The API server has no separate reason for that.
+// isChanged reports whether a write was refused because the object has changed since it was read. The API server has no separate reason for a patch
+// whose test fails.
 func isChanged(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) && strings.Contains(err.Error(), "test") && strings.Contains(err.Error(), "/metadata/")
 }

@@ -61,7 +61,7 @@ func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace stri
 	return f, nil
 }
 
-// AddFactsOf adds to the facts a PodManager, and what is around it.
+// AddFactsOf adds a PodManager to the facts, with the PodDisruptionBudgets, the VerticalPodAutoscaler and the room for a surge pod that check needs.
 func (c *Cluster) AddFactsOf(ctx context.Context, manager *v1.PodManager, f *check.Facts) {
 	f.Manager = manager
 	var wait sync.WaitGroup
@@ -71,7 +71,7 @@ func (c *Cluster) AddFactsOf(ctx context.Context, manager *v1.PodManager, f *che
 	wait.Wait()
 }
 
-// resources returns the names of the resources that a group version serves. There are none if it does not exist.
+// resources returns the names of the resources that a group version serves. It returns none if the group version cannot be read.
 func (c *Cluster) resources(group string) []string {
 	list, err := c.Discovery.ServerResourcesForGroupVersion(group)
 	if err != nil {
@@ -120,8 +120,8 @@ func (c *Cluster) budgets(ctx context.Context, namespace string) ([]policyv1.Pod
 	return list.Items, nil
 }
 
-// autoscalerOf returns the name of the VerticalPodAutoscaler that targets a PodManager. It is empty if there is none, or if it is not known: most
-// clusters do not have that kind.
+// autoscalerOf returns the name of the VerticalPodAutoscaler that targets a PodManager. It is empty if there is none, or if it
+// cannot be read. Most clusters do not have that kind.
 func (c *Cluster) autoscalerOf(ctx context.Context, manager *v1.PodManager) string {
 	if !slices.Contains(c.resources("autoscaling.k8s.io/v1"), "verticalpodautoscalers") {
 		return ""

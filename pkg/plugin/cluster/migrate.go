@@ -26,21 +26,22 @@ const CRDName = "podmanagers." + v1.GroupName
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// Migration is what migrate has found and done.
+// Migration is the result of a migration, or of a dry run.
 type Migration struct {
-	// StorageVersion is the version in which the API server stores objects now. StoredVersions are the versions in which objects may be stored.
+	// StorageVersion is the version in which the API server stores objects now. StoredVersions is status.storedVersions of the CRD after the
+	// migration, or as it would be after a dry run.
 	StorageVersion string   `json:"storageVersion"`
 	StoredVersions []string `json:"storedVersions"`
-	// Before is StoredVersions before the migration.
+	// Before is status.storedVersions of the CRD before the migration.
 	Before []string `json:"storedVersionsBefore"`
-	// Objects is the number of objects that were read. Of these, Rewritten were stored again, and Overtaken were written or deleted by another
-	// client at the same time. All others were already stored in the right version.
+	// Objects is the number of objects that were listed. Of these, Rewritten were stored again, and Overtaken were written or deleted by another
+	// client at the same time. The others were already stored in StorageVersion. With --dry-run=client, objects are only counted.
 	Objects   int `json:"objects"`
 	Rewritten int `json:"rewritten"`
 	Overtaken int `json:"overtaken"`
 }
 
-// IsDone reports whether no object can be stored in another version.
+// IsDone reports whether all objects were stored in StorageVersion before the migration, according to the CRD.
 func (m Migration) IsDone() bool { return slices.Equal(m.Before, []string{m.StorageVersion}) }
 
 // Migrate rewrites all PodManagers in the current storage version, and then records in the CRD that no other version is stored. Only then does
@@ -59,7 +60,7 @@ func (c *Cluster) Migrate(ctx context.Context, dryRun string) (Migration, error)
 	if m.IsDone() {
 		return m, nil
 	}
-	if dryRun != DryRunClient { // a user who may not finish should not begin
+	if dryRun != DryRunClient { // a user who may not write the CRD's status at the end should not begin
 		if err := c.noteStored(ctx, crds, crd, m.StorageVersion, []string{metav1.DryRunAll}); err != nil {
 			return m, c.adviseAdministrator(err)
 		}
@@ -101,13 +102,13 @@ func (c *Cluster) rewriteAll(ctx context.Context, m *Migration, dryRun string) e
 	return pages.EachListItem(ctx, metav1.ListOptions{}, func(item runtime.Object) error {
 		manager, isManager := item.(*metav1.PartialObjectMetadata)
 		if !isManager {
-			return fmt.Errorf("the list has a %T", item)
+			return fmt.Errorf("the list of PodManagers contains a %T", item)
 		}
 		if m.Objects++; dryRun == DryRunClient {
 			return nil
 		}
-		// The patch names the resourceVersion. If it conflicts, another client has written the object since, which stored it in the right
-		// version.
+		// The patch names the resourceVersion. If it conflicts, another client has written the object since, and the API server has stored it in
+		// StorageVersion.
 		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": manager.UID, "resourceVersion": manager.ResourceVersion}})
 		if err != nil {
 			return err
@@ -127,8 +128,8 @@ func (c *Cluster) rewriteAll(ctx context.Context, m *Migration, dryRun string) e
 	})
 }
 
-// noteStored records in the CRD's status that objects are stored in only one version. That may not be true if the CRD's spec has changed since it
-// was read.
+// noteStored records in the CRD's status that objects are stored in only one version. It returns an error if the CRD's spec has changed since crd was
+// read: the API server may then store objects in another version.
 func (c *Cluster) noteStored(ctx context.Context, crds dynamic.ResourceInterface, crd *unstructured.Unstructured, version string, dryRun []string) error {
 	for attempt := 1; ; attempt++ {
 		now, err := crds.Get(ctx, CRDName, metav1.GetOptions{})

@@ -87,7 +87,7 @@ func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapsh
 	return s, nil
 }
 
-// readOwned reads pods and revisions in parallel.
+// readOwned reads pods and revisions in parallel. missing lists the kinds that the user may not read.
 func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Pod, revisions []*appsv1.ControllerRevision, missing []string, err error) {
 	var podsErr, revisionsErr error
 	var wait sync.WaitGroup
@@ -167,7 +167,7 @@ func Name(argument string) (string, error) {
 	case name == "" || strings.Contains(name, "/"):
 		return "", fmt.Errorf("%q is not the name of a PodManager; write NAME or pm/NAME", argument)
 	case !slices.Contains(kinds, strings.ToLower(kind)):
-		return "", fmt.Errorf("%s is no PodManager; for other kinds there is kubectl rollout", argument)
+		return "", fmt.Errorf("%s is not a PodManager; for other kinds, use kubectl rollout", argument)
 	default:
 		return name, nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 )
 
-// Room reads what is known about the room for a surge pod of a PodManager. It sends no request if a rollout needs no such pod.
+// Room finds out whether there is room for a surge pod of a PodManager. It sends no request if a rollout needs no such pod.
 func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 	room := surge.Room{}
 	if !surge.IsNeeded(manager) {
@@ -42,7 +42,7 @@ func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 	return room
 }
 
-// mostNodes is the number of nodes that are read at once.
+// mostNodes is the largest number of nodes in one page of a list.
 const mostNodes = 500
 
 // eachPage reads nodes page by page, until visit wants no further page.
@@ -59,14 +59,14 @@ func (c *Cluster) eachPage(ctx context.Context, options metav1.ListOptions, visi
 	}
 }
 
-// tryPod creates one more pod of a PodManager, as a dry run: the API server answers what a quota has room for, and stores nothing. The pod has no
-// owner, because that takes a right to the PodManager's finalizers.
+// tryPod creates one more pod of a PodManager, as a dry run: the API server refuses the pod if a quota has no room for it, and stores nothing. The
+// pod has no owner, because setting one may take the right to update the PodManager's finalizers.
 func (c *Cluster) tryPod(ctx context.Context, manager *v1.PodManager) error {
 	surge := plan.Creation{Index: manager.DesiredReplicas(), Revision: history.Find(history.Sources{Manager: manager}).Update}
 	pod := plan.NewPod(manager, surge)
 	pod.OwnerReferences = nil
 	_, err := c.Kube.CoreV1().Pods(manager.Namespace).Create(ctx, pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-	if apierrors.IsAlreadyExists(err) { // quotas come first
+	if apierrors.IsAlreadyExists(err) { // the API server checks quotas before names
 		return nil
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
-// Watch keeps the PodManagers of a selection up to date. It uses informers, which reconnect and miss no change.
+// Watch keeps the PodManagers of a selection up to date. It uses informers, which reconnect by themselves and then catch up.
 type Watch struct {
 	selection                 Selection
 	missing                   []string
@@ -29,7 +29,7 @@ type Watch struct {
 
 // Watch starts to watch and returns once everything was read. withOwned adds pods and revisions.
 func (c *Cluster) Watch(ctx context.Context, s Selection, withOwned bool) (*Watch, error) {
-	if _, err := c.ReadManagers(ctx, s); err != nil { // informers would retry forever
+	if _, err := c.ReadManagers(ctx, s); err != nil { // informers would retry forever instead of returning the error
 		return nil, err
 	}
 	w := &Watch{selection: s, changes: make(chan struct{}, 1), errors: make(chan error, 1)}

@@ -125,14 +125,14 @@ func (w *Workloads) read(ctx context.Context, mapping *meta.RESTMapping, namespa
 func (w *Workloads) Around(ctx context.Context, object *unstructured.Unstructured) convert.Live {
 	live, namespace := convert.Live{}, object.GetNamespace()
 	autoscalers, err := w.Kube.AutoscalingV2().HorizontalPodAutoscalers(namespace).List(ctx, metav1.ListOptions{})
-	if unread(&live, "HorizontalPodAutoscalers", err) {
+	if wasRead(&live, "HorizontalPodAutoscalers", err) {
 		live.Autoscalers = namesOf(autoscalers.Items, func(item *autoscalingv2.HorizontalPodAutoscaler) bool {
 			target := item.Spec.ScaleTargetRef
 			return target.Kind == object.GetKind() && target.Name == object.GetName()
 		})
 	}
 	budgets, err := w.Kube.PolicyV1().PodDisruptionBudgets(namespace).List(ctx, metav1.ListOptions{})
-	if unread(&live, "PodDisruptionBudgets", err) {
+	if wasRead(&live, "PodDisruptionBudgets", err) {
 		podLabels, _, _ := unstructured.NestedStringMap(object.Object, "spec", "template", "metadata", "labels")
 		live.Budgets = namesOf(budgets.Items, func(item *policyv1.PodDisruptionBudget) bool {
 			selector, err := metav1.LabelSelectorAsSelector(item.Spec.Selector)
@@ -164,8 +164,8 @@ func (w *Workloads) AddOwned(ctx context.Context, object *unstructured.Unstructu
 	return nil
 }
 
-// unread records a kind that could not be read. It reports whether the kind was read.
-func unread(live *convert.Live, kind string, err error) bool {
+// wasRead reports whether a kind was read. If it was not, wasRead adds the kind and the error to live.Unread.
+func wasRead(live *convert.Live, kind string, err error) bool {
 	if err != nil {
 		live.Unread = append(live.Unread, kind+" cannot be read ("+strings.TrimSpace(err.Error())+")")
 	}

@@ -25,7 +25,7 @@ func CheckDryRun(value string) error {
 	case DryRunNone, DryRunClient, DryRunServer:
 		return nil
 	default:
-		return fmt.Errorf("--dry-run is %q; use none, client (nothing is sent) or server (it is tried, and not kept)", value)
+		return fmt.Errorf("--dry-run is %q; use none, client (only print what would change) or server (send the request, but do not persist it)", value)
 	}
 }
 
@@ -49,10 +49,10 @@ func (c *Cluster) Write(ctx context.Context, manager *v1.PodManager, what change
 		metav1.PatchOptions{FieldManager: change.FieldManager, DryRun: onServer(dryRun)})
 }
 
-// attempts limits how often a write is tried if other clients write at the same time.
+// attempts is how often a write is tried if other clients change the object at the same time.
 const attempts = 5
 
-// Verb is a change of one PodManager.
+// Verb computes the change that a verb makes to one PodManager.
 type Verb func(manager *v1.PodManager, now time.Time) (change.Change, error)
 
 // Do applies a verb to a PodManager. If another client changes the PodManager in the meantime, it computes the change again.
@@ -96,7 +96,8 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 	}
 }
 
-// WithDefaults returns a PodManager from a file with the API server's defaults. It fails if the user may not update PodManagers.
+// WithDefaults returns the live PodManager with the spec of a file, completed with the API server's defaults by a dry run. It fails if the user may
+// not update PodManagers.
 func (c *Cluster) WithDefaults(ctx context.Context, live, file *v1.PodManager) (*v1.PodManager, error) {
 	tried := live.DeepCopy()
 	tried.Spec = file.Spec

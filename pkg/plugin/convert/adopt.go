@@ -13,13 +13,13 @@ import (
 )
 
 // script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so it does not matter that the garbage
-// collector releases them one by one. A label with the PodManager's hash makes them pods of its revision. The script deletes nothing until all
-// pods are known to exist and the controller has responded.
+// collector removes the old owner from one pod after the other. A label with the hash of the PodManager's revision makes the pods part of that
+// revision. The script deletes nothing until all pods are known to exist and the controller has written the PodManager's status.
 var script = template.Must(template.New("script").Parse(`#!/bin/sh
 # Hands {{.Pods}} pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}. No pod is restarted, none is replaced.
 #
-# Read it, and run it: sh FILE. After an error it can be run again. KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
-# The way back, while the pods are these: delete the PodManager with --cascade=orphan, and apply the old manifest again.
+# Read this script, then run it: sh FILE. After an error, run it again. KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
+# To go back, as long as no pod was replaced: delete the PodManager with --cascade=orphan, and apply the old manifest again.
 {{- range .Notes}}
 # - {{.}}
 {{- end}}
@@ -27,7 +27,7 @@ set -eu
 k() { ${KUBECTL:-kubectl} --namespace='{{.Namespace}}' "$@"; }
 fail() { echo "error: $*" >&2; exit 1; }
 
-# 1. {{.From}} is as it was when this was written, and so are its pods.
+# 1. Check that {{.From}} and its pods are as they were when this script was written.
 now=$(k get {{.Resource}} '{{.Source}}' --ignore-not-found -o jsonpath='{.metadata.uid}/{.metadata.generation}')
 case "$now" in
 '{{.UID}}/{{.Generation}}')
@@ -39,23 +39,23 @@ case "$now" in
 	k get {{.Managers}} '{{.Name}}' >/dev/null || fail "there is no {{.From}} in this cluster"
 	set -- ;;
 *)
-	fail "{{.From}} was changed since this was written: convert it again" ;;
+	fail "{{.From}} was changed since this script was written: convert it again" ;;
 esac
 
-# 2. A PodManager that is paused from the start creates no pods.
+# 2. Create the PodManager. It is paused from the start, so it creates no pods.
 k apply -f - <<'EOF'
 {{.Manifest}}EOF
 tries=0
 until revision=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.status.updateRevision}') && [ -n "$revision" ]; do
 	tries=$((tries + 1))
-	[ "$tries" -lt 60 ] || fail "no controller has looked at PodManager {{.Name}}; kubectl pm check {{.Name}} says why"
+	[ "$tries" -lt 60 ] || fail "no controller has seen PodManager {{.Name}}; run 'kubectl pm check {{.Name}}' to see why"
 	sleep 1
 done
 {{- range .Autoscalers}}
 k patch horizontalpodautoscalers.autoscaling '{{.}}' --type=merge -p '{{$.ScaleTarget}}'
 {{- end}}
 
-# 3. The pods lose their owner, and the PodManager adopts them.
+# 3. Delete the owners of the pods, but not the pods, so that the PodManager adopts them.
 if [ "$#" -gt 0 ]; then
 	k label pods "$@" '{{.Label}}={{.Name}}' --overwrite
 fi
@@ -68,7 +68,7 @@ k delete controllerrevisions.apps{{range .Revisions}} '{{.}}'{{end}} --ignore-no
 {{- end}}
 k wait '{{.Managers}}/{{.Name}}' --for=jsonpath='{.status.replicas}'={{.Pods}} --timeout=2m
 
-# 4. They are of its revision, and it takes care of them.
+# 4. Make the pods part of the PodManager's revision{{if not .StaysPaused}}, and resume the PodManager{{end}}.
 k label pods --selector='{{.Label}}={{.Name}}' "{{.RevisionLabel}}=${revision##*-}" --overwrite
 {{- if not .StaysPaused}}
 k patch {{.Managers}} '{{.Name}}' --type=merge -p '{"spec":{"paused":false}}'
@@ -116,7 +116,7 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 		}
 	}
 	if h.PodOwner == "" {
-		return "", fmt.Errorf("%s: none of its ReplicaSets has its %d pods", h.From, wanted)
+		return "", fmt.Errorf("%s: none of its ReplicaSets has all of its %d pods", h.From, wanted)
 	}
 	paused := result.Manager.DeepCopy()
 	h.StaysPaused, _, _ = unstructured.NestedBool(paused.Object, "spec", "paused")
@@ -143,7 +143,7 @@ func complete(object *unstructured.Unstructured) (int64, error) {
 	}
 	switch {
 	case wanted == 0:
-		return 0, errors.New("it wants no pods, so there are none to hand over: apply the PodManager, and delete it")
+		return 0, fmt.Errorf("it wants no pods, so there are none to hand over: apply the PodManager, and delete the %s", object.GetKind())
 	case field("status", "observedGeneration") < object.GetGeneration():
 		return 0, errors.New("its controller has not seen its present spec yet; try again")
 	case exist != wanted || updated != wanted:

@@ -79,7 +79,7 @@ func TestAdoptOfOtherKinds(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	if _, err := scriptFor(t, live(t, "ReplicaSet", 2, 2, 0), Live{}, "replicasets.apps"); err != nil {
-		t.Errorf("a ReplicaSet does not tell how many pods are updated: %v", err)
+		t.Errorf("the status of a ReplicaSet has no number of updated pods: %v", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestAdoptRefuses(t *testing.T) {
 		"a rollout under way": {live(t, "Deployment", 3, 4, 1), "1 of 3 pods are made from its current template, and 4 exist"},
 		"no pods":             {live(t, "Deployment", 0, 0, 0), "it wants no pods"},
 		"a spec to come":      {unseen, "has not seen its present spec"},
-		"pods in many sets":   {live(t, "Deployment", 3, 3, 3), "none of its ReplicaSets has its 3 pods"},
+		"pods in many sets":   {live(t, "Deployment", 3, 3, 3), "none of its ReplicaSets has all of its 3 pods"},
 	} {
 		if got, err := scriptFor(t, test.object, Live{Sets: []Set{{"a", "a", 2}, {"b", "b", 1}}}, "deployments.apps"); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v\n%s", name, err, got)

@@ -9,7 +9,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// Live is what was found around a live object.
+// Live has the objects that refer to a live object or belong to it.
 type Live struct {
 	// Autoscalers are the HorizontalPodAutoscalers that scale the object, Budgets the PodDisruptionBudgets that select its pods.
 	Autoscalers, Budgets []string
@@ -54,7 +54,7 @@ func (c *conversion) around(object *unstructured.Unstructured, o Options) []stri
 		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s keeps working: it selects pods by labels, which do not change", name))
 	}
 	for _, what := range live.Unread {
-		notes = append(notes, what+"; look for yourself whether there is one for "+from(object))
+		notes = append(notes, what+"; check whether there is one for "+from(object))
 	}
 	return notes
 }

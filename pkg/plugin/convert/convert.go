@@ -15,14 +15,14 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// longestName is the longest name that the CRD allows.
+// longestName is the number of characters of the longest name that the CRD allows.
 const longestName = 52
 
 // Options are the options of a conversion.
 type Options struct {
 	// Name is the name of the PodManager. If it is empty, the PodManager gets the name of the source.
 	Name string
-	// Live is what was found around a live object. It is nil for an object from a file.
+	// Live has the objects that refer to a live object or belong to it. It is nil for an object from a file.
 	Live *Live
 	// Autoscalers are the HorizontalPodAutoscalers of the same file.
 	Autoscalers []*unstructured.Unstructured
@@ -53,7 +53,7 @@ func Kinds() string {
 // Check returns an error if objects of a kind cannot be converted.
 func Check(gk schema.GroupKind) error {
 	if find(gk) == nil {
-		return fmt.Errorf("%s cannot be converted; what can be is %s", gk, Kinds())
+		return fmt.Errorf("%s cannot be converted; convert takes %s", gk, Kinds())
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	case len(name) > longestName:
 		return fmt.Errorf("its name has %d characters, and that of a PodManager may have at most %d: give another one with --name", len(name), longestName)
 	case owner != nil:
-		return fmt.Errorf("%s %s controls it, and would put it back: convert that instead, if you can", owner.Kind, owner.Name)
+		return fmt.Errorf("%s %s controls it, and would create it again: convert the %[1]s instead, if its kind can be converted", owner.Kind, owner.Name)
 	case object.GetDeletionTimestamp() != nil:
 		return errors.New("it is being deleted")
 	case len(claims) > 0:

@@ -42,7 +42,7 @@ func TestConvert(t *testing.T) {
 			[]string{"spec.selector: a PodManager finds its pods by the label podmanager=web"}},
 		"a Deployment that is recreated": {"Deployment", "replicas: 0, strategy: {type: Recreate}, ", "{replicas: 0, updateStrategy: {type: Recreate}}", nil},
 		"a high surge": {"Deployment", "strategy: {rollingUpdate: {maxSurge: 0150%}}, ",
-			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 0150% there"}},
+			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 0150% in the source"}},
 		"a short deadline": {"Deployment", "progressDeadlineSeconds: 20, ",
 			"{replicas: 1, progressDeadlineSeconds: 20, failurePolicy: {gracePeriodSeconds: 19}, updateStrategy: {type: RollingUpdate}}", []string{"to be below progressDeadlineSeconds"}},
 		"a ReplicaSet": {"ReplicaSet", "replicas: 2, ", "{replicas: 2, updateStrategy: {type: OnDelete}}", []string{"leaves its pods as they are"}},
@@ -50,18 +50,18 @@ func TestConvert(t *testing.T) {
 			"{replicas: 1, minReadySeconds: 900, progressDeadlineSeconds: 1500, updateStrategy: {type: OnDelete}}", []string{"to be above minReadySeconds"}},
 		"a StatefulSet": {"StatefulSet", "replicas: 2, serviceName: db, podManagementPolicy: OrderedReady, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}, ",
 			"{replicas: 2, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1, partition: 1}}}",
-			[]string{"serviceName: pods have no DNS names (web-0.SERVICE)", "(OrderedReady)", "but not those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
+			[]string{"serviceName: pods have no DNS names (web-0.SERVICE)", "(OrderedReady)", "but not always those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
 		"numbers from 5 on": {"StatefulSet", "ordinals: {start: 5}, updateStrategy: {rollingUpdate: {maxUnavailable: 50%, partition: 6}}, ",
 			"{replicas: 1, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 50%, partition: 1}}}",
 			[]string{"ordinals.start: the numbers of a PodManager's pods begin at 0"}},
 		"a StatefulSet on delete": {"StatefulSet", "updateStrategy: {type: OnDelete}, ",
 			"{replicas: 1, podReplacementPolicy: TerminationComplete, updateStrategy: {type: OnDelete}}", nil},
 		"a CloneSet's defaults": {"CloneSet", "",
-			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 20%, podUpdatePolicy: Recreate}}}", []string{"20% is rounded down here"}},
+			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 20%, podUpdatePolicy: Recreate}}}", []string{"a PodManager rounds 20% down"}},
 		"a CloneSet": {"CloneSet", "replicas: 4, scaleStrategy: {podsToDelete: [web-a, web-b], maxUnavailable: 1}, lifecycle: {preDelete: {labelsHandler: {a: b}}}, " +
 			"updateStrategy: {type: InPlaceIfPossible, paused: true, partition: 25%, maxUnavailable: 1, maxSurge: 1, inPlaceUpdateStrategy: {gracePeriodSeconds: 9}, scatterStrategy: [{key: a, value: b}]}, ",
 			"{replicas: 4, paused: true, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1, partition: 25%, podUpdatePolicy: InPlaceIfPossible, inPlaceGracePeriodSeconds: 9}}}",
-			[]string{"kubectl annotate pod web-a web-b apps.mycompany.com/delete=true", "there are no hooks", "scatterStrategy: pods are updated in any order", "scaleStrategy.maxUnavailable: pods are created in batches"}},
+			[]string{"kubectl annotate pod web-a web-b apps.mycompany.com/delete=true", "a PodManager has no hooks", "scatterStrategy: pods are updated in any order", "scaleStrategy.maxUnavailable: pods are created in batches"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestRefusals(t *testing.T) {
 		"claims":                  {kind: "StatefulSet", spec: "volumeClaimTemplates: [{metadata: {name: data}}], ", want: "StatefulSet web: it has volumeClaimTemplates, and pods of a PodManager have no claims of their own"},
 		"claims of a CloneSet":    {kind: "CloneSet", spec: "volumeClaimTemplates: [{metadata: {name: data}}], ", want: "the data of a pod would not follow it"},
 		"a strange strategy":      {kind: "Deployment", spec: "strategy: {type: Odd}, ", want: "spec.strategy.type Odd is not known"},
-		"a strange percentage":    {kind: "Deployment", spec: "strategy: {rollingUpdate: {maxSurge: many}}, ", want: `spec.strategy.rollingUpdate.maxSurge is "many", and no percentage`},
+		"a strange percentage":    {kind: "Deployment", spec: "strategy: {rollingUpdate: {maxSurge: many}}, ", want: `spec.strategy.rollingUpdate.maxSurge is "many", and not a percentage`},
 		"a strange update":        {kind: "CloneSet", spec: "updateStrategy: {type: Odd}, ", want: "one of ReCreate, InPlaceIfPossible and InPlaceOnly"},
 		"a StatefulSet's":         {kind: "StatefulSet", spec: "updateStrategy: {type: Odd}, ", want: "spec.updateStrategy.type Odd is not known"},
 		"a long name":             {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName(strings.Repeat("x", 53)) }, want: "has 53 characters, and that of a PodManager may have at most 52: give another one with --name"},
@@ -121,9 +121,9 @@ func TestRefusals(t *testing.T) {
 		"no name":                 {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("") }, want: "it has no name"},
 		"a controller": {kind: "ReplicaSet", change: func(u *unstructured.Unstructured) {
 			u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web"}, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})})
-		}, want: "Deployment web controls it, and would put it back"},
+		}, want: "Deployment web controls it, and would create it again: convert the Deployment instead"},
 		"on its way out":         {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)}) }, want: "it is being deleted"},
-		"another kind":           {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetKind("DaemonSet") }, want: "DaemonSet.apps cannot be converted; what can be is Deployment (apps), ReplicaSet (apps), StatefulSet (apps), CloneSet (apps.kruise.io)"},
+		"another kind":           {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetKind("DaemonSet") }, want: "DaemonSet.apps cannot be converted; convert takes Deployment (apps), ReplicaSet (apps), StatefulSet (apps), CloneSet (apps.kruise.io)"},
 		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "is not an object"},
 		"a name for a shell":     {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("a'; b") }, want: `"a'; b" is not a valid object name`},
 		"no spec":                {kind: "Deployment", change: func(u *unstructured.Unstructured) { delete(u.Object, "spec") }, want: "it has no spec"},
@@ -159,13 +159,13 @@ func TestMetadata(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	notes := strings.Join(result.Notes, "\n")
-	if strings.Count(notes, "Helm deploys it") != 1 || strings.Count(notes, "Argo CD brings the Deployment back") != 1 {
+	if strings.Count(notes, "Helm deploys the Deployment") != 1 || strings.Count(notes, "Argo CD brings the Deployment back") != 1 {
 		t.Errorf("notes:\n%s", notes)
 	}
 	object.SetLabels(map[string]string{"app.kubernetes.io/managed-by": "me"})
 	object.SetAnnotations(nil)
 	if result, err = Convert(object, Options{}); err != nil || result.Manager.GetLabels()["app.kubernetes.io/managed-by"] != "me" {
-		t.Errorf("another tool deploys it: %+v, %v", result, err)
+		t.Errorf("a label of another tool is removed: %+v, %v", result, err)
 	}
 }
 

@@ -50,7 +50,7 @@ func Documents(data []byte) (objects, autoscalers []*unstructured.Unstructured, 
 	}
 	switch {
 	case len(unknown) > 0:
-		return nil, nil, fmt.Errorf("%s cannot be converted, and nothing was; what can be is %s", strings.Join(unknown, ", "), Kinds())
+		return nil, nil, fmt.Errorf("%s cannot be converted, so nothing was converted; convert takes %s", strings.Join(unknown, ", "), Kinds())
 	case len(objects) == 0:
 		return nil, nil, fmt.Errorf("there is no object to convert; convert takes %s", Kinds())
 	default:
@@ -94,8 +94,8 @@ func (r Result) Manifest() (string, error) {
 	return text.String(), err
 }
 
-// encode returns an object in YAML. It decodes the result as a check: the library writes some strings, such as one with a DEL, that it cannot
-// read.
+// encode returns an object in YAML. It decodes the result as a check: the library encodes some strings, such as one with a DEL character, in a form
+// that it cannot decode.
 func encode(object *unstructured.Unstructured) (string, error) {
 	data, err := yaml.Marshal(object.Object)
 	if err == nil {

@@ -18,7 +18,7 @@ func TestDocuments(t *testing.T) {
 		"JSON":           {`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"}}`, 1, ""},
 		"a list":         {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: apps/v1, kind: Deployment}\n- {apiVersion: apps/v1, kind: StatefulSet}\n", 2, ""},
 		"an old version": {strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), 1, ""},
-		"other kinds":    {web + "---\napiVersion: v1\nkind: Service\nmetadata: {name: front}\n", 0, "Service front (v1) cannot be converted, and nothing was; what can be is Deployment (apps)"},
+		"other kinds":    {web + "---\napiVersion: v1\nkind: Service\nmetadata: {name: front}\n", 0, "Service front (v1) cannot be converted, so nothing was converted; convert takes Deployment (apps)"},
 		"one in a list":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", 0, "Pod a (v1) cannot be converted"},
 		"another group":  {strings.Replace(web, "apps/v1", "example.com/v1", 1), 0, "Deployment web (example.com/v1) cannot be converted"},
 		"nothing":        {"# empty\n", 0, "there is no object"},
@@ -48,10 +48,10 @@ func TestManifest(t *testing.T) {
 	got, err := result.Manifest()
 	const want = `# Made from Deployment web. What to know:
 # - spec.replicas: is left out, because HorizontalPodAutoscaler scaler sets it, and each kubectl apply would undo that; a new PodManager begins with 3 pods
-# - new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a Deployment
+# - new in a PodManager: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns to the last good revision by itself, Continue goes on as a Deployment does
 # - HorizontalPodAutoscaler scaler scales it: kubectl patch hpa scaler --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","name":"web"}}}'
 # - PodDisruptionBudget budget keeps working: it selects pods by labels, which do not change
-# - Xs cannot be read; look for yourself whether there is one for Deployment web
+# - Xs cannot be read; check whether there is one for Deployment web
 apiVersion: apps.mycompany.com/v1
 kind: PodManager
 metadata:

@@ -108,7 +108,7 @@ func minimal(kind, apiVersion string) *unstructured.Unstructured {
 	}}
 }
 
-// Each field of the source is converted, reported or refused, so it makes a difference. A field that Kubernetes adds fails this test.
+// Each field of the source is converted, reported or refused, so setting it changes the outcome. This test fails if Kubernetes adds a field.
 func TestNoFieldIsDropped(t *testing.T) {
 	for _, source := range []struct {
 		kind, apiVersion string
@@ -130,7 +130,7 @@ func TestNoFieldIsDropped(t *testing.T) {
 			switch got := outcome(t, object); {
 			case got == base:
 				t.Errorf("%s: %s is dropped silently", source.kind, strings.Join(path, "."))
-			case strings.Contains(got, "is not known here"):
+			case strings.Contains(got, "convert does not know this field"):
 				t.Errorf("%s: %s is new, decide what becomes of it: %s", source.kind, strings.Join(path, "."), got)
 			}
 		})
@@ -176,7 +176,7 @@ func TestUnknownFieldsAreTold(t *testing.T) {
 		if err := unstructured.SetNestedField(object.Object, "x", path...); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := outcome(t, object), fmt.Sprintf("\n%s: is not known here", strings.Join(path, ".")); !strings.Contains(got, want) {
+		if got, want := outcome(t, object), fmt.Sprintf("\n%s: convert does not know this field", strings.Join(path, ".")); !strings.Contains(got, want) {
 			t.Errorf("%q is missing in %s", want, got)
 		}
 	}

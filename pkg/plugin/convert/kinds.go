@@ -60,7 +60,8 @@ func statefulSet(c *conversion) error {
 	start := c.number("spec", "ordinals", "start")
 	if partition := c.number("spec", "updateStrategy", "rollingUpdate", "partition") - start; partition > 0 {
 		limits["partition"] = partition
-		c.note("spec.updateStrategy.rollingUpdate.partition: so many pods (%d) stay on the old revision, but not those with the lowest numbers", partition)
+		c.note("spec.updateStrategy.rollingUpdate.partition: keeps this many pods (%d) on the old revision, but not always those with the lowest numbers",
+			partition)
 	}
 	if start != 0 {
 		c.note("spec.ordinals.start: the numbers of a PodManager's pods begin at 0")
@@ -75,12 +76,14 @@ func statefulSet(c *conversion) error {
 		return fmt.Errorf("spec.updateStrategy.type %s is not known", strategy)
 	}
 	c.spec["podReplacementPolicy"] = string(v1.TerminationComplete)
-	c.note("spec.podReplacementPolicy: is TerminationComplete, since a StatefulSet replaces a pod only when it is gone; without need for that, leave it out")
-	c.tell(fmt.Sprintf("pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get it later", c.name), "spec", "serviceName")
+	c.note("spec.podReplacementPolicy: is TerminationComplete, since a StatefulSet replaces a pod only when it is gone; " +
+		"if you do not need that, leave the field out")
+	c.tell(fmt.Sprintf("pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get the same index later", c.name),
+		"spec", "serviceName")
 	if policy := c.text("spec", "podManagementPolicy"); policy != "Parallel" {
 		c.note("spec.podManagementPolicy: pods are created and deleted at the same time (Parallel), and not one after the other (OrderedReady); scaleDown.maxTerminating paces deletions")
 	}
-	c.tell("there are no claims", "spec", "persistentVolumeClaimRetentionPolicy")
+	c.tell("pods of a PodManager have no claims of their own", "spec", "persistentVolumeClaimRetentionPolicy")
 	c.note("the label statefulset.kubernetes.io/pod-name is missing: a Service that selects a single pod by it finds none")
 	return nil
 }
@@ -97,11 +100,13 @@ func cloneSet(c *conversion) error {
 		}
 	}
 	if percent, isText := limits["maxUnavailable"].(string); isText {
-		c.note("spec.updateStrategy.maxUnavailable: %s is rounded down here, and at least 1 without a surge; a CloneSet rounds up where it has none", percent)
+		c.note("spec.updateStrategy.maxUnavailable: a PodManager rounds %s down, but to at least 1 if maxSurge is 0; a CloneSet rounds up if maxSurge is 0",
+			percent)
 	}
 	if grace := c.take("spec", "updateStrategy", "inPlaceUpdateStrategy", "gracePeriodSeconds"); grace != nil {
 		limits["inPlaceGracePeriodSeconds"] = grace
-		c.note("spec.updateStrategy.inPlaceUpdateStrategy.gracePeriodSeconds: needs the readiness gate %s, which only pods of the PodManager's own making have", v1.InPlaceReady)
+		c.note("spec.updateStrategy.inPlaceUpdateStrategy.gracePeriodSeconds: needs the readiness gate %s, which only pods that the PodManager has "+
+			"created have", v1.InPlaceReady)
 	}
 	policies := map[string]v1.PodUpdatePolicy{
 		"": v1.RecreatePods, "ReCreate": v1.RecreatePods, "InPlaceIfPossible": v1.InPlaceIfPossible, "InPlaceOnly": v1.InPlaceOnly,
@@ -123,11 +128,13 @@ func cloneSet(c *conversion) error {
 // tellCloneSet reports the fields that only a CloneSet has.
 func (c *conversion) tellCloneSet() {
 	if names, _ := c.take("spec", "scaleStrategy", "podsToDelete").([]any); len(names) > 0 {
-		c.note("spec.scaleStrategy.podsToDelete: kubectl annotate pod %s %s=true does it", strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)
+		c.note("spec.scaleStrategy.podsToDelete: use kubectl annotate pod %s %s=true instead", strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)
 	}
-	c.tell("pods are created in batches of 1, 2, 4 and so on, whether or not those before are available", "spec", "scaleStrategy", "maxUnavailable")
-	c.tell("there are no claims", "spec", "scaleStrategy", "disablePVCReuse")
+	c.tell("pods are created in batches of 1, 2, 4 and so on, whether or not the pods of earlier batches are available",
+		"spec", "scaleStrategy", "maxUnavailable")
+	c.tell("pods of a PodManager have no claims of their own", "spec", "scaleStrategy", "disablePVCReuse")
 	c.tell("pods are updated in any order", "spec", "updateStrategy", "priorityStrategy")
 	c.tell("pods are updated in any order", "spec", "updateStrategy", "scatterStrategy")
-	c.tell("there are no hooks; finalizers in the template hold a deletion up, inPlaceGracePeriodSeconds takes a pod out of its Services before it is updated in place", "spec", "lifecycle")
+	c.tell("a PodManager has no hooks; finalizers in the template delay a deletion, and inPlaceGracePeriodSeconds takes a pod out of its Services "+
+		"before it is updated in place", "spec", "lifecycle")
 }

@@ -32,9 +32,9 @@ func (c *conversion) metadata() map[string]any {
 	for _, field := range serverSet {
 		c.take("metadata", field)
 	}
-	c.tell("the controller behind the finalizer watches the "+c.kind, "metadata", "finalizers")
+	c.tell("the controller that removes the finalizer watches the "+c.kind+", and not the PodManager", "metadata", "finalizers")
 	c.tell("the PodManager gets no owner; add the ownerReference if it must be deleted with the owner", "metadata", "ownerReferences")
-	c.tell("a PodManager needs its name", "metadata", "generateName")
+	c.tell("a PodManager needs a fixed name", "metadata", "generateName")
 	for _, field := range []string{"labels", "annotations"} {
 		if kept := c.withoutMarks(field); len(kept) > 0 {
 			metadata[field] = kept
@@ -54,7 +54,8 @@ func (c *conversion) withoutMarks(field string) map[string]any {
 		}
 		if !slices.Contains(c.deployers, tool.name) {
 			c.deployers = append(c.deployers, tool.name)
-			c.note("metadata.%s: %s deploys it (%s); put this manifest in the place of the old one there, or %[2]s brings the %[4]s back", field, tool.name, key, c.kind)
+			c.note("metadata.%s: %s deploys the %s (%s); replace its manifest with this one in the source of %[2]s, or %[2]s brings the %[3]s back",
+				field, tool.name, c.kind, key)
 		}
 		maps.DeleteFunc(all, func(key string, value any) bool { return isMark(key, value, tool.marks, tool.name) })
 	}

@@ -64,7 +64,7 @@ func (s *source) tell(why string, path ...string) {
 // tellRest adds a note for each field that is left over.
 func (s *source) tellRest() {
 	for _, path := range leavesOf(s.left, "") {
-		s.note("%s: is not known here, and left out", path)
+		s.note("%s: convert does not know this field, and leaves it out", path)
 	}
 	s.left = nil
 }

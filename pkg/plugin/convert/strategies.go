@@ -26,10 +26,10 @@ func (c *conversion) limit(limits map[string]any, name string, otherwise any, pa
 	if text, isText := value.(string); isText {
 		percent, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 		if err != nil || !strings.HasSuffix(text, "%") {
-			return fmt.Errorf("spec.%s is %q, and no percentage", strings.Join(path, "."), text)
+			return fmt.Errorf("spec.%s is %q, and not a percentage", strings.Join(path, "."), text)
 		}
 		if percent > 100 {
-			c.note("spec.%s: is %s there; 100%% is the most here", strings.Join(path, "."), text)
+			c.note("spec.%s: is %s in the source, and 100%% is the most that a PodManager allows", strings.Join(path, "."), text)
 		}
 		value = strconv.Itoa(min(percent, 100)) + "%"
 	}
@@ -62,5 +62,6 @@ func (c *conversion) aboutFailures() {
 	if strategy, _ := c.spec["updateStrategy"].(map[string]any); strategy["type"] == string(v1.OnDeleteStrategy) {
 		return
 	}
-	c.note("new here: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); Rollback returns by itself, Continue is as in a %s", c.kind)
+	c.note("new in a PodManager: a rollout halts at the first pod that fails (failurePolicy.onFailure: Halt); "+
+		"Rollback returns to the last good revision by itself, Continue goes on as a %s does", c.kind)
 }

@@ -24,7 +24,7 @@ func (c *conversion) template() {
 		kept, _ := s.take("metadata", field).(map[string]any)
 		for _, key := range slices.Concat(ownLabels, ownAnnotations) {
 			if _, found := kept[key]; found {
-				c.note("spec.template.metadata.%s.%s: is set on single pods; left out of the template", field, key)
+				c.note("spec.template.metadata.%s.%s: is set on single pods, and left out of the template", field, key)
 				delete(kept, key)
 			}
 		}

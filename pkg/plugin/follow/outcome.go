@@ -88,7 +88,7 @@ func Reason(manager *v1.PodManager) string {
 	}
 }
 
-// Message returns the same state in words.
+// Message returns the state of a PodManager in words: the message of Ready, or that the controller has not seen the last change.
 func Message(manager *v1.PodManager) string {
 	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
 	switch {
@@ -103,7 +103,7 @@ func Message(manager *v1.PodManager) string {
 	}
 }
 
-// Line returns the state of a PodManager in one line. The line changes only if something relevant changes.
+// Line returns the state of a PodManager in one line: its name, the reason and the message of Ready, and the numbers of pods.
 func Line(manager *v1.PodManager) string {
 	status := &manager.Status
 	line := fmt.Sprintf("%s: %s", manager.Name, Reason(manager))

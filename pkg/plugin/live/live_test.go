@@ -116,13 +116,13 @@ func TestShow(t *testing.T) {
 		untilReady bool
 		code       int
 	}{
-		"ready":                             {[]string{v1.ReasonRollingOut, v1.ReasonAllAvailable}, true, 0},
-		"ready, and the revision bakes":     {[]string{v1.ReasonRollingOut, v1.ReasonBaking}, true, 0},
-		"ready with the partition":          {[]string{v1.ReasonRollingOut, v1.ReasonPartition}, true, 0},
-		"rolled back":                       {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3},
-		"paused":                            {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4},
-		"never":                             {[]string{v1.ReasonRollingOut}, true, 124},
-		"until the time is over, all along": {[]string{v1.ReasonAllAvailable}, false, 124},
+		"ready":                            {[]string{v1.ReasonRollingOut, v1.ReasonAllAvailable}, true, 0},
+		"ready, and the revision bakes":    {[]string{v1.ReasonRollingOut, v1.ReasonBaking}, true, 0},
+		"ready with the partition":         {[]string{v1.ReasonRollingOut, v1.ReasonPartition}, true, 0},
+		"rolled back":                      {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3},
+		"paused":                           {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4},
+		"never":                            {[]string{v1.ReasonRollingOut}, true, 124},
+		"ready, but not asked to end then": {[]string{v1.ReasonAllAvailable}, false, 124},
 	}
 	for name, test := range tests {
 		for _, onTerminal := range []bool{false, true} {

@@ -112,7 +112,7 @@ func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapsh
 
 func lost(err error) string { return "Connection lost, reconnecting: " + err.Error() }
 
-// endOf reports whether no rollout is under way any more, and the exit code of the worst outcome.
+// endOf reports whether no rollout is under way any more, and the highest exit code of the outcomes.
 func endOf(all []snapshot.Snapshot) (int, bool) {
 	code := follow.ExitDone
 	for _, s := range all {
@@ -120,7 +120,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 		switch {
 		case outcome == follow.UnderWay:
 			return 0, false
-		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // the user asked for ready
+		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // ready is enough, although held
 		default:
 			code = max(code, outcome.ExitCode(false))
 		}
@@ -131,7 +131,7 @@ func endOf(all []snapshot.Snapshot) (int, bool) {
 // Interrupted returns the exit code and the error for a context that ended before the rollout.
 func Interrupted(ctx context.Context) (int, error) {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return follow.ExitTimeout, errors.New("the time of --timeout is over")
+		return follow.ExitTimeout, errors.New("timed out (--timeout)")
 	}
 	return exitInterrupted, nil
 }

@@ -38,7 +38,7 @@ func FuzzRead(f *testing.F) {
 		patch, err := file.Patch(before)
 		if err != nil {
 			if lastApplied == "" || isObject(lastApplied) {
-				t.Errorf("what was applied last is an object, and not understood: %v", err)
+				t.Errorf("the last applied configuration is a JSON object, and Patch refuses it: %v", err)
 			}
 			return
 		}

@@ -50,5 +50,5 @@ func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 			}
 		}
 	}
-	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; %s history %[1]s shows them", s.Manager.Name, text.Command)
+	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s history %[1]s' shows its revisions", s.Manager.Name, text.Command)
 }

@@ -69,8 +69,8 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	return d
 }
 
-// replace sets how the fields are changed that could be changed in place alone, if the change as a whole needs new pods: a table must not promise
-// that pods stay, when the sentence below it says that they are replaced.
+// replace sets How for each field that could be changed in place, if the change as a whole needs new pods. Otherwise the table would promise that
+// pods stay, and the sentence below it that they are replaced.
 func (d *Difference) replace(how string) {
 	for i := range d.Fields {
 		if d.Fields[i].How != NewPod {

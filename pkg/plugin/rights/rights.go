@@ -56,7 +56,7 @@ func (r Right) Advice(user, namespace string) string {
 	if role == "" {
 		return ""
 	}
-	return fmt.Sprintf("the role %s has it: %s", role, bind(role, user, namespace))
+	return fmt.Sprintf("the role %s grants this right: %s", role, bind(role, user, namespace))
 }
 
 // placeholder stands for a user whose name is not known.
@@ -92,7 +92,8 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// The messages of a refusal: of RBAC, and of the rule in artifacts/policy.yaml. A refusal has no field for the verb.
+// These patterns match the messages with which RBAC and the rule in artifacts/policy.yaml refuse a request. A refusal has no field for the verb, so
+// the verb is taken from the message.
 var (
 	byRBAC   = regexp.MustCompile(`User "([^"]*)" cannot (\w+) resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?`)
 	byPolicy = regexp.MustCompile(`user "([^"]*)" may not create pods in namespace "([^"]*)"`)

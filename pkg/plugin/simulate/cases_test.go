@@ -150,7 +150,7 @@ func TestWithoutPods(t *testing.T) {
 		t.Errorf("got %+v, %v", report.Totals, report.Notes)
 	}
 	s.Manager.Status.UpdatedReplicas = 2
-	if _, err := simulate.Run(s, with(full, Image("v2")), options(t)); err == nil || !strings.Contains(err.Error(), "the role view has it: kubectl create rolebinding") {
+	if _, err := simulate.Run(s, with(full, Image("v2")), options(t)); err == nil || !strings.Contains(err.Error(), "the role view grants this right: kubectl create rolebinding") {
 		t.Errorf("in the middle of a rollout: %v", err)
 	}
 }

@@ -29,10 +29,10 @@ type Drain struct {
 	Nodes []string
 	// Budgets are the PodDisruptionBudgets of the namespace.
 	Budgets []policyv1.PodDisruptionBudget
-	// Others are nodes that take pods meanwhile. There are none if they are not known, or if HasNoOther is set.
+	// Others are nodes that take pods during the drain. It is empty if such nodes are not known, or if HasNoOther is set.
 	Others     []string
 	HasNoOther bool
-	// Notes are assumptions in place of what the user may not read.
+	// Notes are what the simulation assumes because the user may not read it.
 	Notes []string
 }
 
@@ -50,31 +50,31 @@ type DrainReport struct {
 // evictionInterval is how long kubectl drain waits after an eviction that is refused.
 const evictionInterval = 5 * time.Second
 
-// drainer drains nodes, and knows about nodes what the controller does.
+// drainer simulates a drain, and what the controller knows about nodes.
 type drainer struct {
 	Drain
 	manager  *v1.PodManager
 	covering []*policyv1.PodDisruptionBudget
 	report   DrainReport
-	// draining has why pods leave a node. lostSince has since when nodes are lost.
+	// draining maps a node to the reason why its pods leave. lostSince maps a lost node to the time of its loss.
 	draining  map[string]string
 	lostSince map[string]time.Time
-	// isApart is set if pods have to be apart: the world's scheduler then knows which nodes are closed.
+	// isApart is set if pods may not share a node: the world's scheduler then knows which nodes are closed.
 	isApart bool
 	// began is when the simulation begins, next when evictions are tried again.
 	began, next time.Time
-	// refusals has why the last eviction of a pod was refused.
+	// refusals maps a pod to the reason why its last eviction was refused.
 	refusals map[types.UID]string
 }
 
-// newDrainer returns a drainer. Nodes that the status calls drained or lost stay so.
+// newDrainer returns a drainer. Nodes that are drained or lost according to the status stay so.
 func newDrainer(live snapshot.Snapshot, begin world.Start, d Drain) (*drainer, error) {
 	if len(d.Nodes) > 0 {
 		switch {
 		case live.Manager == nil:
-			return nil, fmt.Errorf("%s does not exist yet: no node has pods of it that a drain could evict", begin.Manager.Name)
+			return nil, fmt.Errorf("%s does not exist yet, so it has no pods that a drain could evict", begin.Manager.Name)
 		case !live.Reads("pods"):
-			return nil, fmt.Errorf("you may not read pods in namespace %s, and without them it is not known what a drain evicts; %s",
+			return nil, fmt.Errorf("you may not read pods in namespace %s, so it is not known what a drain would evict; %s",
 				live.Manager.Namespace, rights.ListPods.Advice("", live.Manager.Namespace))
 		}
 	}
@@ -128,7 +128,7 @@ func (n *drainer) notes(pods []*corev1.Pod) []string {
 		notes = append(notes, "no other node takes pods, so that replacements never become ready")
 	}
 	if len(n.covering) == 1 && int(n.covering[0].Status.ExpectedPods) > len(pods) {
-		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s covers other pods, too, which are left out", n.covering[0].Name))
+		notes = append(notes, fmt.Sprintf("PodDisruptionBudget %s covers other pods, too, which the simulation ignores", n.covering[0].Name))
 	}
 	return notes
 }
@@ -196,7 +196,7 @@ func (n *drainer) noteEnd(o plan.Observed, r *recorder) {
 // schedule binds new pods to nodes that are not drained.
 func (n *drainer) schedule(w *world.World) {
 	if n.isApart || len(n.draining)+len(n.lostSince) == 0 {
-		return // the world's scheduler has the nodes
+		return // the world's scheduler binds the pods, or no node is closed
 	}
 	count := map[string]int{}
 	for _, pod := range w.Pods {
@@ -230,7 +230,7 @@ func (n *drainer) finish(w *world.World) *DrainReport {
 		return nil
 	}
 	if _, toEvict := n.podsOf(w); len(toEvict) > 0 {
-		n.report.BlockedBy = toEvict[0].Name + ": " + cmp.Or(n.refusals[toEvict[0].UID], "not evicted within the time that is simulated")
+		n.report.BlockedBy = toEvict[0].Name + ": " + cmp.Or(n.refusals[toEvict[0].UID], "not evicted within the simulated time")
 	} else if !n.report.IsDone {
 		n.report.BlockedBy = "pods do not terminate"
 	}

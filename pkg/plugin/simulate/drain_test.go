@@ -49,7 +49,7 @@ type drainCase struct {
 	after            float64
 	lowest, most     int
 	evicted, created int
-	blocked          string // its beginning
+	blocked          string // the beginning of BlockedBy
 }
 
 func TestDrain(t *testing.T) {
@@ -109,7 +109,7 @@ func (test drainCase) check(t *testing.T) {
 	}
 }
 
-// What people see of a drain that ends, and of one that does not.
+// The output for a drain that ends, and for one that does not.
 func TestDrainLines(t *testing.T) {
 	o := options(t)
 	o.Drain = simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("3")}, Others: []string{"node-1", "node-7"}}

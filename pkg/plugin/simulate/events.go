@@ -77,7 +77,7 @@ type recorder struct {
 	totals Totals
 	// seen holds the pods of the last sync.
 	seen map[types.UID]podSeen
-	// refused holds the names of pods that the API server has refused. Later refusals of the same name say nothing new.
+	// refused holds the names of pods that the API server has refused. Later refusals of the same name are not recorded.
 	refused map[string]bool
 }
 
@@ -199,7 +199,7 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue
 		Seconds: now.Sub(r.began).Seconds(), Old: int(after.Replicas - after.UpdatedReplicas), New: int(after.UpdatedReplicas),
 		Available: int(after.AvailableReplicas), Terminating: int(after.TerminatingReplicas), Leaving: int(after.LeavingReplicas),
 	}
-	for _, pod := range decided.Leaving { // these serve, although the status does not count them
+	for _, pod := range decided.Leaving { // leaving pods may be available, although the status does not count them
 		if isActive(pod.Pod) && health.IsAvailable(pod.Pod, w.Manager.MinReady(), now) {
 			step.Available++
 		}
@@ -246,7 +246,7 @@ func (r *recorder) actions(decided plan.Plan) []Event {
 	return events
 }
 
-// creations returns the pods that a plan creates, or that the API server refuses. Those after a refused one have not been tried.
+// creations returns the pods that a plan creates, or that the API server refuses. The controller does not request those after a refused one.
 func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue.Failure) (events []Event) {
 	for _, creation := range decided.Create {
 		name := podstate.PodName(w.Manager.Name, creation.Index)

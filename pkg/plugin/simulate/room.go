@@ -8,8 +8,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// roomFor returns the limits on the pods of a PodManager that needs a surge pod for a rollout, and a note if it is unknown whether such a pod finds
-// room: the simulation then has room for it. Nodes that the drainer knows as drained or lost are closed, cordoned before or not.
+// roomFor returns the limits on the pods of a PodManager that needs a surge pod for a rollout. If it is unknown whether a surge pod finds room, the
+// simulation has room for it, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
 func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, notes []string) {
 	if !surge.IsNeeded(m) {
 		return room, nil

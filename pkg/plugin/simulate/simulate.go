@@ -22,7 +22,7 @@ type Options struct {
 	ReadyAfter, StopAfter time.Duration
 	// Fail selects the pods that crash, NeverReady the pods that never become ready.
 	Fail, NeverReady Choice
-	// Drain is a drain of nodes, if it has any.
+	// Drain is the drain to simulate. Without nodes, no drain is simulated.
 	Drain Drain
 	// Room is the room for a surge pod.
 	Room surge.Room

@@ -37,7 +37,8 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 	begin.Remembered = []*history.Revision{live.Revisions().Update}
 	if !live.Reads("controllerrevisions") || !live.Reads("pods") {
 		notes = append(notes, "you may not read "+strings.Join(live.Missing, " and ")+
-			" in this namespace, so the pods are taken to be as the status tells, and ready for long; the role view shows them")
+			" in this namespace, so the simulation takes the pods from the status and assumes that they have been ready for long; "+
+			"the role view gives the right")
 		if err := assume(live, &begin); err != nil {
 			return begin, nil, err
 		}
@@ -67,7 +68,7 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	status := &live.Manager.Status
 	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
 		status.UpdatedReplicas != status.Replicas {
-		return fmt.Errorf("%s is not at rest, and you may not read %s in namespace %s, which a simulation needs; %s",
+		return fmt.Errorf("%s is not at rest, so a simulation needs %s, which you may not read in namespace %s; %s",
 			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})
@@ -121,10 +122,10 @@ func troubles(begin world.Start, o Options) []string {
 	}
 	var notes []string
 	if len(unwell) > 0 {
-		notes = append(notes, names(unwell)+" not ready now, and taken to stay so until changed")
+		notes = append(notes, names(unwell)+" not ready now, and assumed to stay so until replaced or changed")
 	}
 	if len(ending) > 0 {
-		notes = append(notes, names(ending)+" kept by finalizers, and taken to stay terminating")
+		notes = append(notes, names(ending)+" kept by finalizers, and assumed to stay terminating")
 	}
 	return notes
 }

@@ -119,7 +119,7 @@ func addStep(table *text.Table, step Step, style text.Style) {
 	}
 }
 
-// addLine adds a line to the table, with its first and last cell and those in between. Without the latter, these are empty.
+// addLine adds a line to the table from its first and last cell and the cells in between. Missing cells in between stay empty.
 func addLine(table *text.Table, first, last text.Cell, between ...text.Cell) {
 	row := make([]text.Cell, len(table.Columns))
 	row[0], row[len(row)-1] = first, last

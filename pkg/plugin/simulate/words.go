@@ -78,7 +78,7 @@ func (e Event) describeRollout() string {
 	case DrainEnds:
 		return "the drain of " + e.Why + " ends"
 	case GivenUp:
-		return "the time to recover is over: it stays halted"
+		return "failing pods have not recovered in time: the rollout stays halted"
 	case Proven:
 		return "revision " + e.Why + " has proven itself"
 	case v1.EventStarted:

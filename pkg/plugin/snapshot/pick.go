@@ -45,7 +45,7 @@ func (s Snapshot) PodsOf(revision string) ([]*corev1.Pod, error) {
 	}
 }
 
-// Pick returns the pod to work with: one that is available, of the new revision if there is one, and the first by index.
+// Pick returns the running pod to work with. It prefers available pods, then ready ones, then those of the new revision, and then the lowest index.
 func (s Snapshot) Pick(pods []*corev1.Pod) (*corev1.Pod, error) {
 	revisions := s.Revisions()
 	rank := func(pod *corev1.Pod) int {

@@ -23,7 +23,7 @@ type Snapshot struct {
 	// Pods and Stored are the pods and ControllerRevisions whose controller is Manager.
 	Pods   []*corev1.Pod
 	Stored []*appsv1.ControllerRevision
-	// Orphans are pods that carry Manager's label but have no controller. Manager will adopt them.
+	// Orphans are pods that carry Manager's label but have no controller. The controller of PodManagers will adopt them.
 	Orphans []*corev1.Pod
 	// Missing lists the resources that the user may not read, such as "pods".
 	Missing []string
@@ -74,7 +74,7 @@ func (s Snapshot) Leaving(pod *corev1.Pod) *v1.LeavingPod {
 	return nil
 }
 
-// WithoutLeaving returns the active pods that count.
+// WithoutLeaving returns the active pods that are not leaving.
 func (s Snapshot) WithoutLeaving(active []*corev1.Pod) []*corev1.Pod {
 	return slices.DeleteFunc(slices.Clone(active), func(pod *corev1.Pod) bool { return s.Leaving(pod) != nil })
 }

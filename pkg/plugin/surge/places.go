@@ -15,9 +15,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Apart is a rule by which pods of a PodManager may not be in the same place: the nodes that have the same value of a label.
+// Apart is a rule by which pods of a PodManager may not be in the same place. A place is all nodes that have the same value of a label.
 type Apart struct {
-	// Key is the label, such as the name of the node. Why says which part of the template makes the rule.
+	// Key is the label, such as kubernetes.io/hostname. Why says which part of the template makes the rule.
 	Key, Why string
 }
 
@@ -91,8 +91,8 @@ func distinct(places map[string]string) map[string]bool {
 	return found
 }
 
-// Suffices reports whether there are places enough among nodes for all pods that a PodManager can have at a time: those that are there, as many
-// terminating ones, and the surge.
+// Suffices reports whether nodes have enough places for all pods that a PodManager can have at a time: the desired or existing pods, the surge, and
+// as many terminating pods.
 func Suffices(m *v1.PodManager, nodes []corev1.Node) bool {
 	most := max(m.DesiredReplicas(), int(m.Status.Replicas)) + m.MaxSurge()
 	return len(distinct(Places(m, nodes))) >= 2*most

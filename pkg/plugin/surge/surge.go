@@ -10,7 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// WayOut is what the user can do if there is no room for a surge pod. The controller does not do it by itself, because it costs availability.
+// WayOut is what the user can do if there is no room for a surge pod. The controller does not change the limits by itself, because fewer pods would
+// then be available.
 const WayOut = "make room for one more pod, or set maxUnavailable: 1 and maxSurge: 0"
 
 // Room is what was read about the room for one more pod.
@@ -31,20 +32,21 @@ type Judgement struct {
 	Unknown string
 }
 
-// IsNeeded reports whether a rollout that has to replace a pod can only begin with a surge pod: no pod may be unavailable. With a few replicas that
-// is so by default, because maxUnavailable rounds down.
+// IsNeeded reports whether a rollout that has to replace a pod can only begin with a surge pod, because no pod may be unavailable. That is
+// the default for up to three replicas, because maxUnavailable is 25%, rounded down.
 func IsNeeded(m *v1.PodManager) bool {
 	return m.Strategy() == v1.RollingUpdateStrategy && m.PodUpdatePolicy() != v1.InPlaceOnly && m.DesiredReplicas() > 0 && m.MaxUnavailable() == 0
 }
 
-// Judge reports what keeps a surge pod of a PodManager from running once all pods that are wanted exist.
+// Judge reports what would keep a surge pod of a PodManager from running beside all of its desired pods.
 func Judge(m *v1.PodManager, room Room) Judgement {
 	apart, mustBe := ApartBy(m)
 	places := Places(m, room.Nodes)
 	count := len(distinct(places))
 	var unknown []string
 	if mustBe && room.NodesError != nil {
-		unknown = append(unknown, fmt.Sprintf("%s, and nodes cannot be read: a surge pod needs one more than %d (%v)", apart.Why, m.DesiredReplicas(), room.NodesError))
+		unknown = append(unknown, fmt.Sprintf("%s, and nodes cannot be read, so whether a surge pod finds a node beside %d pods is not known: %v",
+			apart.Why, m.DesiredReplicas(), room.NodesError))
 	}
 	if room.RefusalError != nil {
 		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))

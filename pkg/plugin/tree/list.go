@@ -9,7 +9,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// List returns a table with one line for each PodManager, in lines that fit the style.
+// List returns a table with one line for each PodManager. It fits the width of the style.
 func List(all []snapshot.Snapshot, withNamespace bool, style text.Style) []string {
 	table := text.Table{Columns: []text.Column{
 		{Title: "NAME"}, {Title: "STATE"}, {Title: "DESIRED", Drop: 3}, {Title: "UPDATED", Drop: 4}, {Title: "AVAILABLE", Drop: 2},

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Draw returns the header and the tree of one PodManager, in lines that fit the style.
+// Draw returns the header and the tree of one PodManager. They fit the width of the style.
 func Draw(s snapshot.Snapshot, style text.Style) []string {
 	lines := header(s, style)
 	lines = append(lines, "")
@@ -110,8 +110,8 @@ func colourOf(word string) text.Colour {
 	}
 }
 
-// stateCell returns the state of the PodManager in one word. If it is paused and no pod waits for that, the reason of Ready does not say so, but
-// the next change would not be rolled out.
+// stateCell returns the state of the PodManager in one word. If the PodManager is paused, and the reason of Ready is not the pause, stateCell adds
+// "(paused)": no pod waits now, but the next change would not be rolled out.
 func stateCell(manager *v1.PodManager) text.Cell {
 	colours := map[follow.Outcome]text.Colour{
 		follow.Done: text.Good, follow.Baking: text.Good, follow.Failed: text.Bad, follow.Held: text.Notable, follow.UnderWay: text.Notable, follow.Deleted: text.Faint,

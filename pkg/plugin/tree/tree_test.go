@@ -90,7 +90,7 @@ func leavingPods() snapshot.Snapshot {
 	return seen(o)
 }
 
-// Pods that leave say why, and the list says so although nothing is the matter.
+// The tree shows why pods leave, and the list shows that pods leave even if the rollout is done.
 func TestLeaving(t *testing.T) {
 	s := leavingPods()
 	plugintest.Golden(t, "leaving", Draw(s, text.Style{}))
@@ -115,7 +115,7 @@ func TestList(t *testing.T) {
 	plugintest.Golden(t, "list-60-columns", List(all, false, text.Style{Width: 60}))
 }
 
-// A PodManager that is paused shows it in the list, whether or not pods wait for that.
+// The list shows that a PodManager is paused, whether or not pods wait for it to be resumed.
 func TestListShowsPaused(t *testing.T) {
 	changed := Manager(3, Image("v2"), Paused)
 	tests := map[string]struct {

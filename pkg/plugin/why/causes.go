@@ -18,7 +18,7 @@ type cause struct {
 }
 
 var causes = map[string]cause{
-	"Unobserved":                 {"The last change has not been taken up", verb("check")},
+	"Unobserved":                 {"The controller has not handled the last change", verb("check")},
 	v1.ReasonAllAvailable:        {"Nothing blocks it", none},
 	v1.ReasonScaledToZero:        {"Nothing blocks it", verb("scale", "--replicas=1")},
 	v1.ReasonBaking:              {"All pods are updated, and the new revision has to prove itself", verb("get", "-w")},
@@ -33,19 +33,19 @@ var causes = map[string]cause{
 	v1.ReasonHalted:              {"The rollout is halted, because pods of the new revision fail", leaveOrRetry},
 	v1.ReasonRolledBack:          {"The new revision has failed and was rolled back", tryAgain},
 	v1.ReasonDeadline:            {"The rollout makes no progress", leaveOrRetry},
-	v1.ReasonNotInPlace:          {"Pods may only be updated in place, and that is not possible", allowNewPods},
-	v1.ReasonTerminating:         {"It is being deleted, and waits for its pods", listPods},
+	v1.ReasonNotInPlace:          {"Pods may only be updated in place, and this change cannot be made in place", allowNewPods},
+	v1.ReasonTerminating:         {"The PodManager is being deleted, and waits for its pods", listPods},
 	v1.ReasonBackOff:             {"A pod has failed again and again, and is replaced with backoff", lookAtPod},
 	v1.ReasonUpdateOnDelete:      {"Outdated pods wait until a user deletes them", listPods},
 	v1.ReasonInvalidPod:          {"The API server refuses the pod", verb("diff")},
 	v1.ReasonForbidden:           {"The API server forbids the pod", refused},
 	v1.ReasonFailedCreate:        {"Pods cannot be created", refused},
 	v1.ReasonFailedDelete:        {"Pods cannot be deleted", listPods},
-	v1.ReasonInternalError:       {"The controller cannot handle it", verb("check")},
-	v1.ReasonUndecodable:         {"The controller cannot read it", verb("check")},
-	v1.ReasonFailedFinal:         {"Its finalizer cannot be written", verb("check")},
-	v1.ReasonFailedStore:         {"Its revision cannot be stored", verb("check")},
-	v1.ReasonFailedClaim:         {"Its pods cannot be adopted or released", verb("check")},
+	v1.ReasonInternalError:       {"The controller failed to handle the PodManager", verb("check")},
+	v1.ReasonUndecodable:         {"The controller cannot decode the PodManager", verb("check")},
+	v1.ReasonFailedFinal:         {"The controller cannot write the PodManager's finalizer", verb("check")},
+	v1.ReasonFailedStore:         {"The controller cannot store the revision", verb("check")},
+	v1.ReasonFailedClaim:         {"The controller cannot adopt or release pods", verb("check")},
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
@@ -61,10 +61,10 @@ func causeOf(reason string) cause {
 	if found, known := causes[reason]; known {
 		return found
 	}
-	return cause{"It is not ready: " + reason, lookAtPod}
+	return cause{"The PodManager is not ready: " + reason, lookAtPod}
 }
 
-// causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, no pod is being created.
+// causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, the cause says so.
 func causeFor(s snapshot.Snapshot, reason string) cause {
 	switch isMissing := reason == v1.ReasonTooFew; {
 	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
@@ -136,7 +136,7 @@ func rollingOut(s snapshot.Snapshot, a Answer) []string {
 	return verb("get", "-w")(s, a)
 }
 
-// refused suggests commands that show what the API server refuses the pod for: a quota, the ServiceAccount, or else the template.
+// refused suggests commands that show why the API server refuses the pod: a quota, the ServiceAccount, or else the template.
 func refused(s snapshot.Snapshot, a Answer) []string {
 	switch account := history.Template(&s.Manager.Spec).Spec.ServiceAccountName; {
 	case strings.Contains(a.Cause, "maxSurge: 0"):

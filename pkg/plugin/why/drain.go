@@ -64,7 +64,8 @@ func makeRoom(s snapshot.Snapshot, a Answer) []string {
 	return append(lookAtPod(s, a)[:1:1], "kubectl get nodes")
 }
 
-// AddDrain adds the PodDisruptionBudget that keeps a drain from ending, and corrects a cause by which nothing does. draining has why pods leave their nodes, as far as the user may read nodes.
+// AddDrain adds the PodDisruptionBudget that keeps a drain from ending. If the cause says that nothing blocks the PodManager, AddDrain corrects it.
+// draining maps a node to the reason why pods leave it, as far as the user may read nodes.
 func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionBudget, draining map[string]string) {
 	covering := budget.Covering(s.Manager, budgets)
 	for _, pod := range s.Pods {
@@ -97,10 +98,10 @@ func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionB
 	}
 }
 
-// suggestReplacing suggests how a budget lets pods be evicted.
+// suggestReplacing suggests a command after which the budget lets pods be evicted.
 func (a *Answer) suggestReplacing(s snapshot.Snapshot, covering *policyv1.PodDisruptionBudget) {
 	switch rules := s.Manager.Spec.Disruption; {
-	case budget.BlocksForEver(covering, s.Manager) == "": // the replacement will come
+	case budget.BlocksForEver(covering, s.Manager) == "": // once the replacement is available, the budget allows the eviction
 	case rules == nil || rules.OnDrain != v1.ReplaceDrain:
 		a.suggest(s, fmt.Sprintf(`kubectl patch pm %s --type merge -p '{"spec":{"disruption":{"onDrain":"Replace"}}}'`, s.Manager.Name))
 	default:

@@ -84,7 +84,7 @@ func TestFindLeaving(t *testing.T) {
 	}
 }
 
-// A drain that waits because of a PodDisruptionBudget is told, and the way out, whether or not the controller replaces drained pods.
+// The answer names the PodDisruptionBudget for which a drain waits, and the next command, whether or not the controller replaces drained pods.
 func TestAddDrain(t *testing.T) {
 	floor := func(least, allowed int32) policyv1.PodDisruptionBudget {
 		budget := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "floor"}}

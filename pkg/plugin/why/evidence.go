@@ -29,7 +29,7 @@ func (a *Answer) AddLog(log string) {
 	a.Log = lines[max(0, len(lines)-LogLines):]
 }
 
-// AddExit adds how the container to look at last ended.
+// AddExit adds how the last run of the answer's container ended.
 func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
 	for _, pod := range pods {
 		if pod.Name != a.Pod {

@@ -36,7 +36,7 @@ type Answer struct {
 	Previous bool `json:"-"`
 }
 
-// Find finds the cause.
+// Find explains the state of a PodManager, as far as a snapshot shows it.
 func Find(s snapshot.Snapshot) Answer {
 	manager := s.Manager
 	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
@@ -73,8 +73,8 @@ func Find(s snapshot.Snapshot) Answer {
 	return answer
 }
 
-// grantNodes grants a controller the right to watch nodes, and no other: it may be one whose rights end at some namespaces. The user fills in its
-// ServiceAccount.
+// grantNodes are commands that give a controller the right to watch nodes, and no other cluster-wide right: it may be a controller that has rights in
+// some namespaces only. The user fills in its ServiceAccount.
 var grantNodes = []string{
 	"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes",
 	"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT",
@@ -90,7 +90,8 @@ func complete(command string, manager *v1.PodManager) string {
 	return command + " -n " + manager.Namespace
 }
 
-// worst returns the pod to look at and what is wrong with it: a failing pod or, if there is none, the one that the controller names.
+// worst returns the pod to look at and what is wrong with it: a failing pod or, if there is none, one that is not ready, one that has finished
+// although pods are missing, one whose resize is stuck, or one that does not terminate.
 func worst(s snapshot.Snapshot) health.Finding {
 	if !s.Reads("pods") {
 		return health.Finding{}

@@ -63,7 +63,7 @@ func TestFind(t *testing.T) {
 		"not ready": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(2, Container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})))),
 			cause: "Not all pods are ready: 2 of 3 pods ready; web-2: container app: not ready.", evidence: "pod web-2: container app: not ready",
 			next: "kubectl describe pod web-2 -n ns|kubectl logs web-2 -c app -n ns", pod: "web-2", container: "app", hasLog: true},
-		"being deleted": {snapshot: seen(Observe(Manager(3, Deleting), Pods3()...)), cause: "It is being deleted, and waits for its pods: ",
+		"being deleted": {snapshot: seen(Observe(Manager(3, Deleting), Pods3()...)), cause: "The PodManager is being deleted, and waits for its pods: ",
 			next: "kubectl get pods -l podmanager=web -n ns"},
 		"pods are created": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1))), cause: "Pods are being created: 2 of 3 pods exist.", next: "kubectl pm get web -w -n ns"},
 		"another pod terminates first": {snapshot: seen(Observe(Manager(3, complete), Pod(0), Pod(1), Pod(2, Terminating))),
@@ -81,10 +81,10 @@ func TestFind(t *testing.T) {
 		"one never terminates, and another one fails": {snapshot: seen(Observe(Manager(2), Pod(0), Pod(1, Crashing), Pod(2, endless))),
 			cause: "Not all pods are ready: ", evidence: "pod web-1: container app: CrashLoopBackOff: Error, exit code 3|pod web-2: terminating, and should have been gone by",
 			next: "kubectl describe pod web-1 -n ns|kubectl logs web-1 -c app --previous -n ns", pod: "web-1", container: "app", hasLog: true, previous: true},
-		"being deleted, and one never terminates": {snapshot: seen(Observe(Manager(3, Deleting), Pod(0, endless))), cause: "It is being deleted, and waits for its pods: ",
+		"being deleted, and one never terminates": {snapshot: seen(Observe(Manager(3, Deleting), Pod(0, endless))), cause: "The PodManager is being deleted, and waits for its pods: ",
 			evidence: "pod web-0: terminating, and should have been gone by", next: "kubectl get pods -l podmanager=web -n ns", pod: "web-0"},
 		"not seen by a controller": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), nil, nil, nil, Now),
-			cause: "The last change has not been taken up: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
+			cause: "The controller has not handled the last change: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
@@ -131,13 +131,13 @@ func TestEveryReasonIsKnown(t *testing.T) {
 	} {
 		m := Manager(3)
 		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: reason, Message: "x"}}}
-		if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.HasPrefix(got.Cause, "It is not ready") {
+		if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.HasPrefix(got.Cause, "The PodManager is not ready") {
 			t.Errorf("%s: %s", reason, got.Cause)
 		}
 	}
 	m := Manager(3)
 	m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{{Type: v1.ConditionReady, Reason: "Novel", Message: "x"}}}
-	if got := Find(snapshot.New(m, nil, nil, nil, Now)); got.Cause != "It is not ready: Novel: x." {
+	if got := Find(snapshot.New(m, nil, nil, nil, Now)); got.Cause != "The PodManager is not ready: Novel: x." {
 		t.Errorf("a reason of a later controller: %s", got.Cause)
 	}
 }
@@ -168,7 +168,7 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "Other") || strings.Contains(got, "Pulled") {
-		t.Errorf("what has nothing to do with it:\n%s", got)
+		t.Errorf("events of another pod, or that are no warnings, are shown:\n%s", got)
 	}
 }
 
