@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/hack/chaos/testenv"
 )
 
-var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6"}
+var invariants = []string{"I1", "I2", "I3", "I4", "I5", "I6", "I7"}
 
 // table has the results of a campaign.
 type table struct {
@@ -141,7 +141,7 @@ func (t *table) text() string {
 func (t *table) markdown() string {
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "# Chaos, %s\n\n%s\n\n", t.Date, t.summary())
-	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge, or does not stop writing), I4 (touches a foreign pod),\nI5 (wrong status) and I6 (a replica writes without the Lease of the shard): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit the ReplicaSet controller.")
+	fmt.Fprintln(out, "Violations of I1 (too many pods), I2 (something left behind), I3 (does not converge, or does not stop writing), I4 (touches a foreign pod),\nI5 (wrong status), I6 (a replica writes without the Lease of the shard) and I7 (a drain costs availability): first of PodManager, then of the ReplicaSet controller of Kubernetes under the same faults. `-`: the scenario does not fit the ReplicaSet controller.")
 	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(header(), " | "), strings.Repeat("---|", len(header())))
 	for _, r := range t.Rows {
 		fmt.Fprintf(out, "| %s |\n", strings.Join(slices.Concat([]string{r.Scenario}, r.Ours.cells(), r.Peer.cells()), " | "))

@@ -20,11 +20,11 @@ func TestTable(t *testing.T) {
 		line     string
 		failure  string
 	}{
-		"all held":      {[]testenv.Result{held, held}, false, "s 2 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", ""},
-		"the peer may":  {[]testenv.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 -", ""},
-		"ours may not":  {[]testenv.Result{held, broke}, false, "s 2 2 0 0 1 0 0 3.0 s, 3.0 s - - - - - - - -", "violated invariants 3 times"},
-		"a void run":    {[]testenv.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "1 runs were void"},
-		"too few kills": {[]testenv.Result{held}, true, "s 1 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - -", "0 controller kills instead of 100"},
+		"all held":      {[]testenv.Result{held, held}, false, "s 2 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", ""},
+		"the peer may":  {[]testenv.Result{held, theirs}, false, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s 1 1 0 0 0 0 0 0 -", ""},
+		"ours may not":  {[]testenv.Result{held, broke}, false, "s 2 2 0 0 1 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "violated invariants 3 times"},
+		"a void run":    {[]testenv.Result{held, void}, false, "s 2 (1 void) 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "1 runs were void"},
+		"too few kills": {[]testenv.Result{held}, true, "s 1 0 0 0 0 0 0 0 3.0 s, 3.0 s - - - - - - - - -", "0 controller kills instead of 100"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

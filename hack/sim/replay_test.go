@@ -34,20 +34,27 @@ func TestReplay(t *testing.T) {
 		seeds = []uint64{seed}
 	}
 	for _, seed := range seeds {
-		same := 0
-		reference, _ := play(t, seed, course, nil)
-		for range tries {
-			again, _ := play(t, seed, course, nil)
-			if again.story.fingerprint() == reference.story.fingerprint() {
-				same++
-				continue
+		most, counts := uint64(0), map[uint64]int{} // by fingerprint; the most frequent course is the reference, because any try may be the one that is disturbed
+		var played []*Cluster
+		for range tries + 1 {
+			c, _ := play(t, seed, course, nil)
+			played = append(played, c)
+			fingerprint := c.story.fingerprint()
+			if counts[fingerprint]++; counts[fingerprint] > counts[most] {
+				most = fingerprint
 			}
-			was, is := difference(reference.story.trace, again.story.trace)
-			t.Logf("seed %d: the course differs from the first try:\nwas %s\nis  %s", seed, was, is)
 		}
-		t.Logf("seed %d: the same in %d of %d tries", seed, same, tries)
+		reference := played[slices.IndexFunc(played, func(c *Cluster) bool { return c.story.fingerprint() == most })]
+		for _, c := range played {
+			if c.story.fingerprint() != most {
+				was, is := difference(reference.story.trace, c.story.trace)
+				t.Logf("seed %d: the course differs from most tries:\nthere %s\nhere  %s", seed, was, is)
+			}
+		}
+		same := counts[most] - 1
+		t.Logf("seed %d: the same again in %d of %d tries", seed, same, tries)
 		if same*100 < tries*enough {
-			t.Errorf("seed %d: the same in %d of %d tries only", seed, same, tries)
+			t.Errorf("seed %d: the same again in %d of %d tries only", seed, same, tries)
 		}
 	}
 }

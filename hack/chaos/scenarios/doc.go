@@ -8,5 +8,6 @@
 //	network.go                             connections that go dead
 //	restore.go, webhook.go                 parts of the control plane that go back in time, or break
 //	deletion.go                            a namespace that is deleted; a garbage collector that is down
+//	nodes.go                               nodes that are drained or lost
 //	fields.go                              all values of a spec, by the real schema
 package scenarios

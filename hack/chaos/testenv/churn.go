@@ -72,12 +72,16 @@ func (e *Env) churnCreate() {
 	if err != nil || slices.ContainsFunc(owners, func(o Owner) bool { return o.Name == name }) {
 		return // the old object is still terminating
 	}
-	e.Create(name, e.People.IntN(churnReplicas+1), OwnerOptions{Spec: func(spec *v1.PodManagerSpec) {
+	options := OwnerOptions{Spec: func(spec *v1.PodManagerSpec) {
 		// Half of the objects are updated in place.
 		if e.People.IntN(2) == 0 {
 			spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{PodUpdatePolicy: v1.InPlaceIfPossible}
 		}
-	}})
+	}}
+	if e.Vary != nil {
+		e.Vary(&options)
+	}
+	e.Create(name, e.People.IntN(churnReplicas+1), options)
 }
 
 // churnPod deletes a pod, with its grace period or at once, or changes its label so that its owner releases it.

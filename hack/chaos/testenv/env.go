@@ -33,6 +33,8 @@ type Env struct {
 	Oracle *faults.Oracle
 	// Kubeconfig points to the proxy. A scenario may replace it before it starts the controller.
 	Kubeconfig string
+	// Vary changes the owners that the churn creates, unless it is nil.
+	Vary func(*OwnerOptions)
 	// Process is the controller, once it is started.
 	Process *lab.Process
 	// Short requests a smaller run.

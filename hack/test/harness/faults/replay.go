@@ -88,7 +88,7 @@ func (r *replay) stepOwner(seen sighting) {
 		o.template = seen.owner.template
 	}
 	o.updated = o.updated || seen.owner.template != o.template
-	most := seen.owner.replicas
+	most := seen.owner.replicas + seen.owner.leaving
 	if o.updated {
 		most += seen.owner.surge
 	}

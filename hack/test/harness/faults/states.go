@@ -35,7 +35,9 @@ type ownerState struct {
 	generation int64
 	replicas   int
 	// surge is how many pods more than replicas there may be during an update. Updates begin with the second template.
-	surge    int
+	surge int
+	// leaving is how many of the pods may have a replacement beside them, because they leave a node.
+	leaving  int
 	template string
 	claim    claim
 }
@@ -70,7 +72,12 @@ func stateOfPod(pod *corev1.Pod) *podState {
 }
 
 func stateOfPodManager(m *v1.PodManager) *ownerState {
+	leaving := 0
+	if m.Spec.Disruption != nil {
+		leaving = m.DesiredReplicas()
+	}
 	return &ownerState{
+		leaving:  leaving,
 		resource: "podmanagers", generation: m.Generation, replicas: m.DesiredReplicas(), surge: m.MaxSurge(),
 		template: asText([]any{m.Spec.Image, m.Spec.Template, m.Spec.RestartAt}),
 		claim: claim{m.Status.ObservedGeneration, int(m.Status.Replicas), int(m.Status.ReadyReplicas),
