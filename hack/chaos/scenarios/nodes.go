@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -163,11 +164,15 @@ func (p *pool) lose(node string) {
 	p.Logf("%s is back", node)
 }
 
+// podsOn returns the pods on a node. Those that their owners had to release do not count: the oracle watches whether anything happens to them.
 func (p *pool) podsOn(node string) (pods []corev1.Pod) {
 	p.Insist(func() error {
 		list, err := p.Cluster.Kube.CoreV1().Pods(p.Namespace).List(p.Ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})
 		if err == nil {
-			pods = list.Items
+			pods = slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
+				_, isDecoy := pod.Labels[faults.DecoyLabel]
+				return isDecoy
+			})
 		}
 		return err
 	})
