@@ -146,7 +146,7 @@ func TestSecureMetricsBesideStrangers(t *testing.T) {
 	token := s.token("prometheus")
 	s.mayRead("prometheus")
 	s.awaitAnswer(p, serve.MetricsPath, token, 200, "podmanager_panics_total")
-	const length, perSecond = 13 * time.Second, 20 // a review is cached for 10 s
+	const length, perSecond = 13 * time.Second, 100 // a review is cached for 10 s, and 50 a second are sent
 	pace := time.NewTicker(time.Second / perSecond)
 	defer pace.Stop()
 	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {
