@@ -42,7 +42,7 @@ func TestConnect(t *testing.T) {
 		"another CRD":     {answer(200, fmt.Sprintf(resources, "others")), []string{"kubectl apply -f artifacts/crd.yaml"}},
 		"unauthorized":    {statusAnswer(401, "Unauthorized"), []string{"does not accept the credentials", "kubeconfig"}},
 		"forbidden":       {statusAnswer(403, "Forbidden"), []string{"does not let this user in", "rbac.yaml"}},
-		"server error":    {statusAnswer(500, "InternalError"), []string{"is in trouble", "kubectl get --raw"}},
+		"server error":    {statusAnswer(500, "InternalError"), []string{"answers with an error", "kubectl get --raw"}},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			[]string{"cannot be reached", "check that it runs"}},
 		// client-go would retry ten times, a minute apart.

@@ -65,8 +65,8 @@ func TestPolicies(t *testing.T) {
 			return refusal != nil, nil, refusal
 		})
 		p := NewPolicies(kube.AdmissionregistrationV1(), "second")
-		if got := p.Warning(); got != "not looked at yet" {
-			t.Errorf("before the first look: %q", got)
+		if got := p.Warning(); got != "not checked yet" {
+			t.Errorf("before the first check, the warning is %q", got)
 		}
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
