@@ -228,8 +228,8 @@ func TestAPIServerAway(t *testing.T) {
 		expectServing(t, w, r)
 		r.link.cut(true)
 		pass(2 * testLife)
-		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), "the certificate ended") {
-			t.Errorf("got %v, want that it has ended", err)
+		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), "the certificate expired") {
+			t.Errorf("got %v, want that the certificate has expired", err)
 		}
 		r.link.cut(false)
 		pass(settled + tryAgainAfter)

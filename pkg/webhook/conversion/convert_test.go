@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 	tests := map[string]struct{ text, version, want string }{
 		"another kind":          {"kind: Deployment\napiVersion: apps/v1", hub, `apps/v1 "Deployment" cannot be converted, only PodManager can`},
 		"a list":                {"kind: PodManagerList", alpha, `"PodManagerList" cannot be converted`},
-		"from another version":  {"apiVersion: apps.mycompany.com/v2", hub, `PodManager of version "apps.mycompany.com/v2" cannot be converted, only of apps.mycompany.com/v1 and apps.mycompany.com/v1alpha1`},
+		"from another version":  {"apiVersion: apps.mycompany.com/v2", hub, `PodManager of version "apps.mycompany.com/v2" cannot be converted, only those of apps.mycompany.com/v1 and apps.mycompany.com/v1alpha1`},
 		"from another group":    {"apiVersion: apps/v1", hub, `PodManager of version "apps/v1" cannot be converted`},
 		"to another version":    {"", "apps.mycompany.com/v2", `PodManager cannot be converted to version "apps.mycompany.com/v2", only to`},
 		"to no version":         {"", "", `to version ""`},

@@ -45,7 +45,7 @@ func TestDeadline(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				handler, began := handlerWith(t, hanging(time.Hour)), time.Now()
 				answer := postTo(handler, "/validate"+test.query, creation(short))
-				const want = `"allowed":true,"warnings":["this pod was not tried: the API server has not answered in time"]`
+				const want = `"allowed":true,"warnings":["could not check whether the API server would accept this pod: the API server has not answered in time"]`
 				if took := time.Since(began); took != test.takes || !strings.Contains(answer.Body.String(), want) {
 					t.Errorf("answered %s after %v, want %s after %v", answer.Body, took, want, test.takes)
 				}
@@ -83,7 +83,7 @@ func TestTrialsAreBounded(t *testing.T) {
 			synctest.Wait()
 		}
 		calls.Wait()
-		const refused = `"allowed":true,"warnings":["this pod was not tried: ` + crowded + `"]}}`
+		const refused = `"allowed":true,"warnings":["could not check whether the API server would accept this pod: ` + crowded + `"]}}`
 		if outcomes[`"allowed":true}}`] != 2*maxTrials || outcomes[refused] != 5 || server.asked() != 2*maxTrials {
 			t.Errorf("the answers are %v, after %d trials", outcomes, server.asked())
 		}
@@ -105,7 +105,7 @@ func TestObjectsAreBounded(t *testing.T) {
 			calls.Go(func() { post(handler, large) })
 		}
 		synctest.Wait()
-		if answer := post(handler, large).Body.String(); !strings.Contains(answer, `"allowed":true,"warnings":["this pod was not tried: `+crowded) {
+		if answer := post(handler, large).Body.String(); !strings.Contains(answer, `"allowed":true,"warnings":["could not check whether the API server would accept this pod: `+crowded) {
 			t.Errorf("answered %s", answer)
 		}
 		calls.Wait()
