@@ -195,7 +195,7 @@ func (g *Group) view(now, began time.Time) shard.View {
 		}
 		switch t, found := g.terms[part]; {
 		case !found && known.Holder == view.Replica:
-			known.Holder = g.identity // not view.Replica, so that it counts as another replica's: the release has not been observed yet, or has failed
+			known.Holder = g.identity // counts as another replica: the release has not been observed yet, or has failed
 		case !found:
 			known.Free = min(now.Sub(lease.freeAt()), now.Sub(began))
 		case !t.stopping.IsZero():

@@ -31,7 +31,8 @@ func (l *sparingLog) Write(line []byte) (int, error) {
 	case now.Sub(l.last) < sparingEvery:
 		l.unsaid++
 	default:
-		klog.Background().Info("A connection or a request of a client failed", "what", l.name, "why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
+		klog.Background().Info("A connection or a request of a client failed", "what", l.name,
+			"why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
 		l.last, l.unsaid = now, 0
 	}
 	return len(line), nil

@@ -54,7 +54,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 	}
 	r := &controllerRole{config: config, nodes: c.Nodes, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
 		caches: newCaches(func() (scopes, []source.Scope) { return newScopes(config, c, selector) })}
-	if config.ResizeAndDrain { // the features that an API server may lack serve only resizing
+	if config.ResizeAndDrain { // without resizing, the controller needs none of the features
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {

@@ -144,7 +144,7 @@ func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.MetricsCertificate, certificateFlag, o.MetricsCertificate,
 		"`folder` with tls.crt and tls.key for -"+secureFlag+", such as a mounted Secret; without it the certificate is self-signed")
 	flags.BoolVar(&o.ObjectMetrics, objectsFlag, o.ObjectMetrics,
-		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; only the leader does")
+		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; only the leader serves them")
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 

@@ -52,7 +52,7 @@ func answered(t *testing.T, body string) response {
 		t.Fatalf("code %d, %v: %s", code, err, text)
 	}
 	if got.APIVersion != "apiextensions.k8s.io/v1" || got.Kind != "ConversionReview" || got.Response.UID != "u1" || got.Request != nil {
-		t.Errorf("the answer is not that to the review: %s", text)
+		t.Errorf("the response does not belong to the review: %s", text)
 	}
 	return *got.Response
 }
@@ -136,7 +136,7 @@ func TestHandlerRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, text := post(t, test.body)
 			if code != http.StatusBadRequest || !strings.Contains(text, test.want) || len(text) > 300 {
-				t.Errorf("code %d, want 400 and %q: %.300s", code, test.want, text)
+				t.Errorf("code %d, want 400 and at most 300 bytes with %q: %.300s", code, test.want, text)
 			}
 		})
 	}
@@ -176,6 +176,6 @@ func TestHandlerConvertsMany(t *testing.T) {
 	got := answered(t, body)
 	t.Logf("%d objects, %d bytes: %v", len(objects), len(body), time.Since(start))
 	if len(got.ConvertedObjects) != len(objects) || !bytes.Contains(got.ConvertedObjects[999], []byte(`"web-999"`)) {
-		t.Errorf("%d objects came back: %+v", len(got.ConvertedObjects), got.Result)
+		t.Errorf("%d objects were returned: %+v", len(got.ConvertedObjects), got.Result)
 	}
 }

@@ -30,7 +30,7 @@ var (
 	})
 	CertificateStart = metrics.NewGauge(&metrics.GaugeOpts{
 		Subsystem: subsystem, Name: "webhook_certificate_start_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Unix time from which the certificate of the webhooks is valid if the controller has issued it, otherwise 0. "+
+		Help: "Unix time from which the certificate of the webhooks is valid if the controller has issued it, otherwise 0. " +
 			"Together with the expiration, it shows how much of the lifetime is left.",
 	})
 )
