@@ -1,9 +1,9 @@
 # The controller as a static program in an image with nothing else: no shell, no package manager, no root.
-# By digest, so that the same sources are always compiled by the same Go. It only compiles: nothing of it is in the image.
+# The image that compiles, by digest, so that the same sources are always compiled by the same Go. Nothing of it is in the final image.
 ARG GO_IMAGE=golang:1.26.8@sha256:3c3e25a4da13fd0478eed2df1eb35a0e667094a7124d3993a6a1d30f71c17e79
-# On nothing at all, as the image of make image: the controller needs no file but what Kubernetes mounts.
+# The final image is based on an empty one, as with make image: the controller needs no files except those that Kubernetes mounts.
 ARG BASE_IMAGE=scratch
-# The stamps of -version; see the Makefile. VERSION must look like v1.2.3.
+# What -version prints; see the Makefile. VERSION must look like v1.2.3.
 ARG VERSION=v0.0.0-dev
 ARG COMMIT=unknown
 ARG TREE=

@@ -4,7 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-# The VERSION of the command line, which a release needs; other targets find a version by themselves.
+# The VERSION given on the command line. A release needs it; other targets find a version by themselves.
 asked := $(VERSION)
 # component-base's metrics refuse to start in a program whose version is not vX.Y.Z..., so a bare commit is never the version.
 ifndef VERSION
@@ -54,7 +54,7 @@ help: ## Print this list
 
 # A KUBECONFIG of the environment does not count: nothing is installed on a cluster unless this command names it.
 given = $(if $(filter command,$(origin KUBECONFIG)),'$(KUBECONFIG)')
-demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers; KUBECONFIG=FILE takes a cluster of yours
+demo: ## See it work: a local cluster, the controller, and a tour with kubectl; NODE=real runs containers; KUBECONFIG=FILE uses your own cluster
 	@hack/demo.sh up $(given)
 
 demo-down: ## Stop what demo has left running
@@ -68,7 +68,7 @@ quick: ## Before each commit, a minute: unit tests with short simulations, lint 
 fmt: ## Format the code with gofmt, except for generated and vendored code
 	@find cmd hack pkg -name '*.go' -not -path 'pkg/generated/*' -print0 | xargs -0 gofmt -l -w
 
-generate: ## Generate client code, deepcopy functions and the CRD from the types, what the chart takes from elsewhere, and a schema for Kustomize
+generate: ## Generate client code, deepcopy functions and the CRD from the types, the copies in the chart, and a schema for Kustomize
 	@hack/update-codegen.sh
 
 lint: ## Check with gofmt and golangci-lint; changes no file
@@ -77,7 +77,7 @@ lint: ## Check with gofmt and golangci-lint; changes no file
 lint-changed:
 	@hack/lint.sh changed
 
-# Without vet, which looks at all packages that are imported, too, and takes as long as compiling them: lint has it. And without what only
+# Without vet, which also analyses all imported packages and takes as long as compiling them: make lint runs it. And without the data that only
 # debuggers read.
 GO_TEST := go test -v -vet=off -ldflags='-s -w'
 unit: ## Run the unit tests; ARGS='-run Partition' narrows
@@ -86,7 +86,7 @@ unit: ## Run the unit tests; ARGS='-run Partition' narrows
 		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false ./...; \
 	done
 
-# Simulations play a few of their courses only, and what floods a webhook is left to unit.
+# With -short, simulations play only a few courses, and the tests that flood a webhook are skipped.
 unit-short:
 	@$(GO_TEST) -short ./pkg/... ./cmd/... ./hack/... $(ARGS)
 
@@ -108,7 +108,7 @@ e2e: ## The suites of controller and plugin on a real API server; SUITE=shards f
 e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade, simulation
 	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade simulation -- $(ARGS)
 
-e2e-evictors: ## Programs that evict pods of PodManagers, VPA's updater and the descheduler; builds them for minutes once, and is no part of test-all
+e2e-evictors: ## Programs that evict pods of PodManagers: VPA's updater and the descheduler; the first build takes minutes; not a part of test-all
 	@hack/test-e2e.sh evictors -- $(ARGS)
 
 e2e-quick:
@@ -118,7 +118,7 @@ QUICK := ^Test(Create|ScaleSubresource|Delete|RollingUpdate|Quota|RelabelledPod)
 e2e-node: ## The suite on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
 	@NODE=real TEST_CLUSTER=$(TEST_CLUSTER)-node hack/test-e2e.sh node -- $(ARGS)
 
-# All but the pure packages: these start no goroutine, and have no state that two could share.
+# All but the pure packages: these start no goroutine, and have no state that two goroutines could share.
 RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
 race: ## The unit tests of everything concurrent with the race detector, which needs a C compiler
 	@if [ "$$(go env CGO_ENABLED)" != 1 ]; then echo "No C compiler found: skipped"; else $(GO_TEST) -race $(RACE) $(ARGS); fi
@@ -132,14 +132,14 @@ vulncheck: ## Check that no code with a known vulnerability is called
 	@hack/vulncheck.sh
 
 # The nested modules in which artifacts/integrations is tested with the code of other projects. Go does not notice that a file outside of a
-# module has changed, and would take the result of an earlier run: hence -count 1.
+# module has changed, and would reuse the result of an earlier run: hence -count 1.
 INTEGRATIONS := hack/tools/kustomize hack/tools/autoscalers hack/tools/karmada hack/tools/argocd
 integrations: ## Test artifacts/integrations with the real Kustomize, KEDA and VPA, the first time for minutes; ARGS='-run Labels' narrows
 	@for module in $(INTEGRATIONS); do \
 		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false -count 1 ./... $(ARGS); \
 	done
 
-fuzz: ## Look for input that breaks what reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
+fuzz: ## Search for input that breaks the code that reads it, FUZZ_TIME=1m for each fuzz test; TARGET='Convert|Trim' narrows
 	@hack/fuzz.sh -each $(or $(FUZZ_TIME),1m) $(TARGET)
 
 fuzz-short: ## The same for 30 s in all, with the same seed every time
@@ -148,7 +148,7 @@ fuzz-short: ## The same for 30 s in all, with the same seed every time
 mutants: ## Break the planner on purpose, and print what its tests do not notice; ONLY=, RULES= and SAMPLE=300 choose, SEED= makes the sample another
 	@go run ./hack/mutants -only '$(or $(ONLY),.*)' -sample $(or $(SAMPLE),300) -seed $(or $(SEED),1) -rules '$(RULES)'
 
-cover: ## Print how much of each room the unit tests cover, lowest first
+cover: ## Print how much of each package the unit tests cover, lowest first
 	@hack/cover.sh $(ARGS)
 
 ##@ Prove it, next to the ReplicaSet controller, on a separate cluster
@@ -228,7 +228,7 @@ install: ## Install the CRD
 	$(KUBECTL) apply -f artifacts/crd.yaml
 
 # artifacts/policy.yaml refuses to delete a CRD without the annotation.
-uninstall: ## Delete the CRD and with it all PodManagers; the controller should be running, some have finalizers
+uninstall: ## Delete the CRD and with it all PodManagers; a controller has to run, because some PodManagers have finalizers
 	@found=$$($(KUBECTL) get crd $(CRD) --ignore-not-found --output name); \
 	if [ -z "$$found" ]; then echo 'There is no CRD $(CRD)'; exit; fi; \
 	managers=$$($(KUBECTL) get $(CRD) --all-namespaces --ignore-not-found --output name | wc -l); \
@@ -244,7 +244,7 @@ deploy: ## Install the CRD and the controller: make deploy IMG=NAME:TAG
 			ours && /^ +(- )?image: / {sub(/image: .*/, "image: " img)} {print}' | \
 		$(KUBECTL) apply -f -
 
-undeploy: ## Remove the controller; CRD and PodManagers stay (uninstall removes these, and comes first)
+undeploy: ## Remove the controller; CRD and PodManagers stay (run uninstall first to remove them, too)
 	$(KUBECTL) delete -f artifacts/policy.yaml -f artifacts/networkpolicy.yaml -f artifacts/deployment.yaml -f artifacts/rbac.yaml --ignore-not-found
 
 ##@ Container image
@@ -287,7 +287,7 @@ release: ## Build all files of a release into .release/, the same bytes for ever
 		-out .release -helm "$$(hack/tool.sh helm)" -image-tool "$$(hack/tool.sh image)" \
 		-attest-tool "$$(hack/tool.sh attest)" -key '$(SIGNING_KEY)' -signers '$(SIGNERS)'
 
-# The keys that sign releases. Users have the file from the repository, and so not from where they have the release.
+# The keys that sign releases. Users get this file from the repository, not from the place from which they download the release.
 SIGNERS ?= .github/allowed_signers
 release-verify: ## Check signature, checksums and provenance of all files of a release: FOLDER=.release
 	@"$$(hack/tool.sh attest)" verify -folder '$(or $(FOLDER),.release)' -signers '$(SIGNERS)'
@@ -302,6 +302,6 @@ release-short: ## The same with one platform (linux/amd64) of image and plugin
 
 release-tests = go test -tags e2e -count 1 -timeout 60m -run '^TestE2E' -v ./hack/release
 
-bundle: ## Make a bundle for OLM into .release/bundle, after make release: VERSION, IMG, and REPLACES=v0.1.0 for the bundle before
+bundle: ## Make a bundle for OLM into .release/bundle, after make release: VERSION, IMG, and REPLACES=v0.1.0 for the previous bundle
 	@$(release) bundle -version $(VERSION) -ref '$(IMG)' -created $(DATE) -layout .bin/release/image/layout -platforms '$(PLATFORMS)' $(if $(REPLACES),-replaces $(REPLACES)) \
 		-out .release/bundle

@@ -54,7 +54,7 @@ type Clients struct {
 	// Trials creates the pods of PodManagers that users apply, as a dry run. Its own rate limit keeps a burst of applies from delaying the
 	// controller, and a busy controller from delaying the applies.
 	Trials kubernetes.Interface
-	// Contact is shared by all clients, as is Clock.
+	// Contact and Clock are shared by all clients.
 	Contact *Contact
 	Clock   *ServerClock
 }
@@ -109,7 +109,8 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 	if c.Statuses, err = source.NewManagerClient(reports); err != nil {
 		return nil, err
 	}
-	// Events are not wrapped: they report what this process has done, even when it may not act any more, and are written after a handover.
+	// The client of events does not use config.Wrap: events report what this process has done, and are written even after the process has lost
+	// the right to act, such as after a handover.
 	events := withProtobuf(leaseConfig)
 	events.RateLimiter = reports.RateLimiter
 	if c.Events, err = kubernetes.NewForConfig(events); err != nil {
@@ -134,8 +135,8 @@ func newClients(restConfig *rest.Config, config Config) (*Clients, error) {
 // addLeaseClients creates the clients for leader election.
 func (c *Clients) addLeaseClients(config *rest.Config, renewDeadline time.Duration) (err error) {
 	config.UserAgent += "/leader-election"
-	// The number of Leases and their retry period limit the requests. client-go's default of 5 requests a second would make a replica with
-	// many shards lose them.
+	// The number of Leases and their retry period limit the requests. With client-go's default of 5 requests a second, a replica with many shards
+	// would lose their Leases.
 	config.QPS = -1
 	if c.LeaseWatches, err = kubernetes.NewForConfig(withProtobuf(config)); err != nil {
 		return err

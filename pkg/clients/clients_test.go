@@ -42,7 +42,7 @@ func TestConnect(t *testing.T) {
 		"another CRD":     {answer(200, fmt.Sprintf(resources, "others")), []string{"kubectl apply -f artifacts/crd.yaml"}},
 		"unauthorized":    {statusAnswer(401, "Unauthorized"), []string{"does not accept the credentials", "kubeconfig"}},
 		"forbidden":       {statusAnswer(403, "Forbidden"), []string{"does not let this user in", "rbac.yaml"}},
-		"server error":    {statusAnswer(500, "InternalError"), []string{"is in trouble", "kubectl get --raw"}},
+		"server error":    {statusAnswer(500, "InternalError"), []string{"answers with an error", "kubectl get --raw"}},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 			[]string{"cannot be reached", "check that it runs"}},
 		// client-go would retry ten times, a minute apart.
@@ -61,7 +61,7 @@ func TestConnect(t *testing.T) {
 			_, err := Connect(ctx, Config{Master: server.URL, QPS: 50, Burst: 100})
 			expectError(t, err, test.want, server.URL)
 			if took := time.Since(started); took > 5*time.Second {
-				t.Errorf("took %v, want an end when the context is done", took)
+				t.Errorf("Connect took %v, want it to end when the context is done", took)
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestLoadRESTConfig(t *testing.T) {
 			config, err := loadRESTConfig(Config{Kubeconfig: test.kubeconfig, Master: test.master})
 			expectError(t, err, test.want, test.kubeconfig)
 			if err == nil && config.Host != test.host {
-				t.Errorf("leads to %s, want %s", config.Host, test.host)
+				t.Errorf("the host is %s, want %s", config.Host, test.host)
 			}
 		})
 	}
@@ -145,23 +145,23 @@ func TestClients(t *testing.T) {
 		"/lease":  {"application/vnd.kubernetes.protobuf,application/json", "us/leader-election"},
 	} {
 		if got := seen[path]; !strings.HasPrefix(got.Get("Accept"), want[0]) || got.Get("User-Agent") != want[1] {
-			t.Errorf("%s was asked for as %q by %q, want %q", path, got.Get("Accept"), got.Get("User-Agent"), want)
+			t.Errorf("the request for %s has Accept %q and User-Agent %q, want %q", path, got.Get("Accept"), got.Get("User-Agent"), want)
 		}
 	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() != c.PodManagers.RESTClient().GetRateLimiter() {
 		t.Error("the clients do not share the limits that the flags set")
 	}
 	if c.Reviews.AuthenticationV1().RESTClient().GetRateLimiter() != nil {
-		t.Error("reviews of unknown tokens delay other reviews: the Guard, which tells them apart, has the limits")
+		t.Error("the client of reviews has a rate limiter: reviews of unknown tokens would delay other reviews")
 	}
 	if c.Kube.CoreV1().RESTClient().GetRateLimiter() == c.Lease.CoordinationV1().RESTClient().GetRateLimiter() {
-		t.Error("renewing the lease has to queue behind the workers")
+		t.Error("the client of Leases shares the rate limiter of the workers, so that renewals would wait for it")
 	}
-	// If a client timeout ended the watch, it would have to be restarted again and again.
+	// A client timeout would end each watch after that time.
 	watching := c.LeaseWatches.CoordinationV1().RESTClient().(*rest.RESTClient)
 	renewing := c.Lease.CoordinationV1().RESTClient().(*rest.RESTClient)
 	if watching.Client.Timeout != 0 || renewing.Client.Timeout != 5*time.Second {
-		t.Errorf("watches end after %v, renewals after %v", watching.Client.Timeout, renewing.Client.Timeout)
+		t.Errorf("the timeout of watches is %v, want none; the timeout of renewals is %v, want 5s", watching.Client.Timeout, renewing.Client.Timeout)
 	}
 }
 

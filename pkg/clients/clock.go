@@ -9,25 +9,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// notableOffset is by how much the clock of this machine has to be off for that to be logged.
+// notableOffset is by how much the offset of ServerClock has to change for the change to be logged.
 const notableOffset = 10 * time.Second
 
-// auditID is a header that API servers set on each answer, and proxies do not set on theirs.
+// auditID is a header that API servers set on each answer. Proxies do not set it on their own answers, whose dates do not count.
 const auditID = "Audit-Id"
 
-// ServerClock shows the API server's time: the clock of this machine, corrected by what the Date headers of its answers prove. The times in objects
-// come from the API server, and two replicas that follow each other may run on machines whose clocks differ by minutes. While the answers agree with
-// the machine's clock, it shows the machine's time.
+// ServerClock shows the API server's time: the clock of this machine, corrected as far as the Date headers of the API server's answers prove that
+// it is wrong. The times in objects come from the API server, and a new leader may run on a machine whose clock differs by minutes from the clock
+// of the previous leader's machine.
 //
-// The controller measures intervals with this clock, too, so it must not jump. From the last answer on it goes by the monotonic clock, which nothing
-// sets. An answer that contradicts the earlier ones, because another API server has another clock, changes nothing until they are so old that clocks
-// may have drifted apart, or until the machine's clock was set or the machine slept.
+// The controller measures intervals with this clock, too, so it must not jump. After an answer, ServerClock advances with the monotonic clock of
+// this machine, which cannot be set. An answer may contradict earlier ones, because another API server with another clock has sent it. Such an
+// answer changes nothing, unless the clocks may have drifted that far apart since the last answer that counted, or the machine's clock was set or
+// the machine slept in the meantime.
 type ServerClock struct {
 	local clock.PassiveClock
 
 	mu sync.Mutex
-	// isKnown is set after the first answer. The last one arrived at the local time at, which was the monotonic time mark. The API server's clock was
-	// then ahead of the local one by at least least and at most most, and offset lies between them.
+	// isKnown is set once an answer has counted. The last answer that counted arrived when the local clock showed at and the monotonic clock showed
+	// mark. By how much the API server's clock was ahead of the local clock at that time lies between least and most, and offset is what Now adds.
 	isKnown             bool
 	at, mark            time.Time
 	least, most, offset time.Duration
@@ -48,11 +49,13 @@ func (c *ServerClock) Now() time.Time {
 // Since returns how long ago a time was.
 func (c *ServerClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// drift is by which part of a time two clocks may drift apart in that time. A clock that NTP adjusts is faster or slower by half of that at most.
+// drift says how fast two clocks may drift apart: by at most 1/drift of the time that passes. A clock that NTP adjusts is too fast or too slow by
+// at most half of that.
 const drift = 1000
 
-// learn adjusts the offset as little as possible, so that an answer of this date was written between the local times of its request and its arrival. Dates
-// are in whole seconds. It reports whether the offset has changed notably.
+// learn adjusts the offset as little as possible to an answer: the API server wrote the date after the request was sent and before the answer was
+// received. The date is in whole seconds, so the API server's clock may have shown up to a second more. learn returns the offset, and whether it
+// has changed by notableOffset or more.
 func (c *ServerClock) learn(sent, received, date time.Time) (offset time.Duration, changed bool) {
 	least, most := date.Sub(received), date.Add(time.Second).Sub(sent)
 	c.mu.Lock()
@@ -89,7 +92,7 @@ func (t *clockTransport) RoundTrip(request *http.Request) (*http.Response, error
 	}
 	if date, unknown := http.ParseTime(response.Header.Get("Date")); unknown == nil {
 		if offset, changed := t.clock.learn(sent, t.clock.local.Now(), date); changed {
-			klog.FromContext(request.Context()).Info("The clock of this machine differs from the API server's, which counts", "serverIsAheadBy", offset)
+			klog.FromContext(request.Context()).Info("The clock of this machine is off; the controller uses the API server's time", "serverIsAheadBy", offset)
 		}
 	}
 	return response, nil

@@ -17,7 +17,7 @@ func (w wrongClock) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
 
 var _ clock.PassiveClock = wrongClock{}
 
-// datedAnswers answers with the date. Requests and answers are on their way for a while.
+// datedAnswers answers requests with a date that is off. A request and its answer take way each to arrive.
 type datedAnswers struct{ way, off time.Duration }
 
 func (d datedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
@@ -27,11 +27,11 @@ func (d datedAnswers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{Header: http.Header{"Audit-Id": {"1"}, "Date": {date.UTC().Format(http.TimeFormat)}}}, nil
 }
 
-// The API server's time counts, however far the machine's clock is off, and however slow an answer is.
+// ServerClock shows the API server's time, however far the machine's clock is off, and however slow an answer is.
 func TestServerClock(t *testing.T) {
 	tests := map[string]struct {
 		ahead, way time.Duration
-		want       time.Duration // by how much the clock may be off at the most
+		want       time.Duration // by how much ServerClock may be off at most
 	}{
 		"right":               {0, 300 * time.Millisecond, 0},
 		"right, slow answers": {0, 40 * time.Second, 0},
@@ -48,7 +48,7 @@ func TestServerClock(t *testing.T) {
 				for range 5 {
 					send(t, c, datedAnswers{way: test.way})
 					if off := c.Since(time.Now()).Abs(); off > test.want {
-						t.Errorf("off by %v, want %v at the most", off, test.want)
+						t.Errorf("ServerClock is off by %v, want at most %v", off, test.want)
 					}
 					time.Sleep(700 * time.Millisecond)
 				}
@@ -57,7 +57,8 @@ func TestServerClock(t *testing.T) {
 	}
 }
 
-// An answer changes nothing if it has no date, is not an API server's, or comes from an API server with another clock than the first one has.
+// An answer changes nothing if it has no date, is not an API server's, or comes from an API server whose clock differs from the clock of the first
+// one.
 func TestServerClockDoesNotJump(t *testing.T) {
 	dated := func(ahead time.Duration) []string {
 		return []string{time.Now().Add(ahead).UTC().Format(http.TimeFormat)}
@@ -76,20 +77,20 @@ func TestServerClockDoesNotJump(t *testing.T) {
 				send(t, c, datedAnswers{off: time.Hour})
 				before := c.Now()
 				if ahead := time.Until(before); ahead < 59*time.Minute {
-					t.Fatalf("ahead by %v, want an hour", ahead)
+					t.Fatalf("ServerClock is ahead by %v, want an hour", ahead)
 				}
 				if _, err := c.wrap(answers{header()}).RoundTrip(httpRequest(t)); err != nil {
 					t.Fatal(err)
 				}
 				if now := c.Now(); !now.Equal(before) {
-					t.Errorf("from %v to %v", before, now)
+					t.Errorf("ServerClock jumped from %v to %v", before, now)
 				}
 			})
 		})
 	}
 }
 
-// The machine's clock is set, or the machine sleeps, which is the same to it: the API server's time goes on without a jump.
+// If the machine's clock is set, ServerClock goes on without a jump. A machine that sleeps has the same effect.
 func TestServerClockWhenTheMachinesClockIsSet(t *testing.T) {
 	for _, by := range []time.Duration{5 * time.Minute, -5 * time.Minute, 500 * time.Millisecond} {
 		t.Run(by.String(), func(t *testing.T) {
@@ -103,18 +104,18 @@ func TestServerClockWhenTheMachinesClockIsSet(t *testing.T) {
 				before := c.Since(time.Now())
 				local.ahead += by
 				if after := c.Since(time.Now()); after != before {
-					t.Errorf("the clock was off by %v, and is off by %v once the machine's clock is set", before, after)
+					t.Errorf("ServerClock was off by %v, and is off by %v after the machine's clock was set", before, after)
 				}
 				send(t, c, datedAnswers{way: time.Millisecond})
 				if after := c.Since(time.Now()); (after - before).Abs() > time.Second {
-					t.Errorf("the clock was off by %v, and is off by %v after an answer", before, after)
+					t.Errorf("ServerClock was off by %v, and is off by %v after the next answer", before, after)
 				}
 			})
 		})
 	}
 }
 
-// Clocks drift apart: the machine's is slow by one second in an hour. An answer a day later is believed.
+// The machine's clock loses a second an hour. ServerClock still follows the API server's clock after a day.
 func TestServerClockFollowsDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newServerClock(clock.RealClock{})
@@ -122,7 +123,7 @@ func TestServerClockFollowsDrift(t *testing.T) {
 			ahead := time.Duration(hour) * time.Second
 			send(t, c, datedAnswers{way: time.Millisecond, off: ahead})
 			if off := (c.Since(time.Now()) - ahead).Abs(); off > 1100*time.Millisecond {
-				t.Errorf("off by %v after %d hours", off, hour)
+				t.Errorf("ServerClock is off by %v after %d hours", off, hour)
 			}
 			time.Sleep(time.Hour)
 		}

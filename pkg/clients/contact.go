@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// silenceLimit is how long the API server may leave all requests unanswered before a readiness check warns. Every process sends a request at
+// silenceLimit is how long the API server may leave all requests unanswered before a readiness check warns. Every controller sends a request at
 // least every 15 s, to renew the Lease or to check for a rewind.
 const silenceLimit = 30 * time.Second
 
@@ -27,7 +27,8 @@ func (c *Contact) Answered() {
 	c.lastAnswer.Store(&now)
 }
 
-// Warning returns how long the API server has not answered, if that is longer than silenceLimit.
+// Warning returns that the API server has not answered yet, or for how long it has not, if that is longer than silenceLimit. Otherwise it is
+// empty.
 func (c *Contact) Warning() string {
 	last := c.lastAnswer.Load()
 	if last == nil {

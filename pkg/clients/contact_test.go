@@ -19,7 +19,7 @@ func TestContact(t *testing.T) {
 		}
 		response.Body.Close()
 		if got := c.Warning() == ""; got != isAnswer {
-			t.Errorf("%d: counts as an answer: %v, want %v", code, got, isAnswer)
+			t.Errorf("code %d counts as an answer: %v, want %v", code, got, isAnswer)
 		}
 	}
 }

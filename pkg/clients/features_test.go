@@ -66,7 +66,7 @@ func (g gates) Enabled(clientfeatures.Feature) bool { return bool(g) }
 
 func TestGates(t *testing.T) {
 	if output := logged(t, func(logger klog.Logger) { LogDisabledGates(logger, gates(true)) }); output != "" {
-		t.Errorf("logged %q about nothing", output)
+		t.Errorf("logged %q, although no feature gate is disabled", output)
 	}
 	output := logged(t, func(logger klog.Logger) { LogDisabledGates(logger, gates(false)) })
 	if strings.Count(output, "\n") != 1 || !strings.Contains(output, "do not set KUBE_FEATURE_AtomicFIFO=false") {

@@ -21,8 +21,8 @@ import (
 // policyInterval is how often the rules are read. They rarely change, and nothing that the controller does depends on them.
 const policyInterval = 5 * time.Minute
 
-// askAdministrator tells users who can find out whether the rules are in force if the controller cannot.
-const askAdministrator = "kubectl pm check tells an administrator of the cluster"
+// askAdministrator says who can find out whether the rules are in force, if the controller cannot.
+const askAdministrator = "an administrator of the cluster can check it with kubectl pm check"
 
 // Policies checks periodically whether the rules of artifacts/policy.yaml are in force, so that an administrator learns if they are not.
 type Policies struct {
@@ -35,7 +35,7 @@ type Policies struct {
 // NewPolicies returns Policies for rules whose names begin with prefix.
 func NewPolicies(client admissionregistrationclient.AdmissionregistrationV1Interface, prefix string) *Policies {
 	p := &Policies{client: client, prefix: prefix}
-	p.warn("not looked at yet")
+	p.warn("not checked yet")
 	return p
 }
 
@@ -54,7 +54,7 @@ func (p *Policies) Run(ctx context.Context) {
 	wait.JitterUntilWithContext(ctx, p.look, policyInterval, 0.2, true)
 }
 
-// Warning returns which rules are not in force, or why that is unknown. It is empty if all are in force.
+// Warning returns which rules are not in force, or why the controller does not know. It is empty if all rules are in force.
 func (p *Policies) Warning() string { return *p.warning.Load() }
 
 func (p *Policies) warn(text string) { p.warning.Store(&text) }

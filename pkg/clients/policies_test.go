@@ -65,8 +65,8 @@ func TestPolicies(t *testing.T) {
 			return refusal != nil, nil, refusal
 		})
 		p := NewPolicies(kube.AdmissionregistrationV1(), "second")
-		if got := p.Warning(); got != "not looked at yet" {
-			t.Errorf("before the first look: %q", got)
+		if got := p.Warning(); got != "not checked yet" {
+			t.Errorf("before the first check, the warning is %q", got)
 		}
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
@@ -75,7 +75,7 @@ func TestPolicies(t *testing.T) {
 			t.Helper()
 			synctest.Wait()
 			if got := p.Warning(); (got == "") != (warning == "") || !strings.Contains(got, warning) {
-				t.Errorf("%s: the note is %q, want %q in it", when, got, warning)
+				t.Errorf("%s: the warning is %q, want it to contain %q", when, got, warning)
 			}
 			if got := missingSeries(t); !maps.Equal(got, series) {
 				t.Errorf("%s: the series are %v, want %v", when, got, series)
@@ -105,7 +105,7 @@ func TestPolicies(t *testing.T) {
 		kube.ClearActions()
 		time.Sleep(time.Hour)
 		if got := len(kube.Actions()); got > 12*2 || got < 10*2 { // each read ends at the first rule, which is forbidden
-			t.Errorf("%d requests within an hour", got)
+			t.Errorf("%d requests within an hour, want about one every five minutes", got)
 		}
 		stop()
 		<-ended
@@ -117,7 +117,7 @@ func TestUnknownPolicies(t *testing.T) {
 	p := UnknownPolicies()
 	p.Run(t.Context()) // returns at once
 	if got := p.Warning(); !strings.Contains(got, "not known, since the controller has no rights outside its namespaces") {
-		t.Errorf("the note is %q", got)
+		t.Errorf("the warning is %q", got)
 	}
 	var none *Policies
 	none.Run(t.Context())

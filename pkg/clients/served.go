@@ -35,7 +35,7 @@ func checkServed(ctx context.Context, client discovery.DiscoveryInterface, serve
 		case served:
 			return nil
 		case err != nil && answered:
-			return notServed // the answer before was "not served"; this error is most likely the timeout
+			return notServed // an earlier answer was "not served"; this error is most likely the timeout
 		case err != nil:
 			return explain(err, server)
 		}
@@ -76,7 +76,7 @@ func explain(err error, server string) error {
 		return fmt.Errorf("the certificate of the API server at %s is not trusted: "+
 			"check server and certificate-authority in the kubeconfig (%w)", server, certificate.Err)
 	case errors.As(err, &status):
-		return fmt.Errorf("the API server at %s is in trouble: %w; see kubectl get --raw /readyz?verbose", server, err)
+		return fmt.Errorf("the API server at %s answers with an error: %w; see kubectl get --raw /readyz?verbose", server, err)
 	default:
 		return fmt.Errorf("the API server at %s cannot be reached: %w; "+
 			"check that it runs, and server in the kubeconfig or -master", server, err)

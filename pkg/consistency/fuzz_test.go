@@ -15,21 +15,21 @@ func FuzzIsNewer(f *testing.F) {
 	f.Add("18446744073709551615", "18446744073709551616", "99999999999999999999999999999999")
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		if IsNewer(a, a) {
-			t.Errorf("%q comes after itself", a)
+			t.Errorf("%q is newer than itself", a)
 		}
 		if IsNewer(a, b) && IsNewer(b, a) {
-			t.Errorf("%q and %q come after each other", a, b)
+			t.Errorf("%q and %q are each newer than the other", a, b)
 		}
 		if IsNewer(a, b) && IsNewer(b, c) && !IsNewer(a, c) {
-			t.Errorf("%q comes after %q, that after %q, but the first not after the last", a, b, c)
+			t.Errorf("%q is newer than %q, which is newer than %q, but the first is not newer than the last", a, b, c)
 		}
 		numberA, isNumberA := version(a)
 		numberB, isNumberB := version(b)
 		if isNumberA && isNumberB && IsNewer(a, b) != (numberA.Cmp(numberB) > 0) {
-			t.Errorf("%q after %q: %v", a, b, IsNewer(a, b))
+			t.Errorf("IsNewer(%q, %q) is %v, contrary to the numbers", a, b, IsNewer(a, b))
 		}
 		if b != "" && !(isNumberA && isNumberB) && IsNewer(a, b) {
-			t.Errorf("%q comes after %q, which cannot be compared", a, b)
+			t.Errorf("%q is newer than %q, although the two cannot be compared", a, b)
 		}
 		checkTracker(t, a, b, c)
 	})
@@ -61,9 +61,9 @@ func checkTracker(t *testing.T, writes ...string) {
 		}
 	}
 	if _, behind := tracker.Behind(map[Resource]string{}, now); !behind {
-		t.Errorf("nothing is seen, and %q is written, but no wait", writes)
+		t.Errorf("a store that has seen nothing is not behind the writes %q", writes)
 	}
 	if wait, behind := tracker.Behind(map[Resource]string{"pods": newest}, now); behind || tracker.Waiting() {
-		t.Errorf("%q is seen, and of %q still something to wait for: %v", newest, writes, wait)
+		t.Errorf("a store that has seen %q is still behind the writes %q, for %v", newest, writes, wait)
 	}
 }

@@ -15,8 +15,8 @@ type Resource string
 // Tracker remembers the writes for one owner. The zero value knows of none. It is safe for concurrent use.
 type Tracker struct {
 	mu sync.Mutex
-	// newest is the highest resourceVersion written or read live, by resource. The stores need not catch up with a resource that has no
-	// entry.
+	// newest is the highest resourceVersion written or read live, by resource. A resource without an entry has nothing
+	// that its store must catch up with.
 	newest map[Resource]string
 	// since is when the stores fell behind: the time of the first entry in newest. It is zero while newest is empty.
 	since time.Time

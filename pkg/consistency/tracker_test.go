@@ -54,14 +54,14 @@ func TestBehindTellsForHowLong(t *testing.T) {
 		}
 	}
 	if _, behind := tracker.Behind(seen("10", ""), now.Add(time.Hour)); behind {
-		t.Error("still behind")
+		t.Error("behind, although the store has caught up")
 	}
 	if tracker.Waiting() {
-		t.Error("still waiting")
+		t.Error("waiting, although the store has caught up")
 	}
 	tracker.Saw(pods, "20", now.Add(2*time.Hour))
 	if got, _ := tracker.Behind(seen("10", ""), now.Add(2*time.Hour)); got != 0 || !tracker.Waiting() {
-		t.Errorf("behind for %v, want a fresh start", got)
+		t.Errorf("behind for %v, want the time to count from the new write", got)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestWritesAfterALiveRead(t *testing.T) {
 	tracker.Saw(pods, "10", now)
 	tracker.RecordLive(map[Resource]string{managers: "12"}, now)
 	if _, behind := tracker.Behind(seen("9", "12"), now); behind {
-		t.Error("waits for pods that the store shows")
+		t.Error("waits for the store of pods, although the live read returned no version for pods")
 	}
 	tracker.RecordLive(nil, now)
 	tracker.Saw(pods, "15", now)

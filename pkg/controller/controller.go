@@ -50,7 +50,7 @@ type Controller struct {
 }
 
 // New returns a controller for the PodManagers and pods of the given scopes, which all belong to the same shard. The caller starts their
-// informers; see source.Scopes. What the controller decides depends on now, which may differ from the clocks of others.
+// informers; see source.Scopes. The controller decides by the clock now, which may differ from the clock of the machine.
 func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading,
 	now clock.PassiveClock) (*Controller, error) {
 	deps := reconcile.Deps{
@@ -119,7 +119,7 @@ func (c *Controller) Run(ctx context.Context, workers int) error {
 }
 
 // Shutdown writes the events of the last syncs, and stops what New has started. Call it after Run, and after releasing the lease: a standby
-// should not wait for events.
+// should not have to wait for these events before it takes over.
 func (c *Controller) Shutdown() {
 	c.queue.ShutDown() // Run has not done so on a standby
 	c.reporter.Stop()
@@ -172,7 +172,7 @@ func (c *Controller) syncIsolated(ctx context.Context, key cache.ObjectName) (re
 	}()
 	if caught, ok := errors.AsType[*reconcile.PanicError](err); ok {
 		klog.FromContext(ctx).Error(err, "Panic while syncing", "stack", string(caught.Stack))
-		why := fmt.Sprintf("the controller has a bug that this object brings to light (%v); its log has the details", caught.Value)
+		why := fmt.Sprintf("the controller has a bug that this object triggers (%v); the log of the controller has the details", caught.Value)
 		if err := c.reporter.ReportBroken(ctx, key, v1.ReasonInternalError, v1.EventInternal, why); err != nil {
 			klog.FromContext(ctx).Error(err, "Failed to report in the status that the object is not handled")
 		}
@@ -209,7 +209,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	wrote, err := c.reporter.Report(ctx, key, observed, decided, done)
 	done.Requeue(c.States.Of(key).NextRecheck())
 	if c.States.Of(key).Waiting() {
-		// Requeue the key even if the watch has stalled.
+		// If the watch has stalled, no event enqueues the key.
 		done.Requeue(requeue.After(c.Clock.Now(), reconcile.StaleLimit, requeue.RequeueUncertain))
 	}
 	logger.V(4).Info("Synced", "duration", c.Clock.Since(now), "created", len(done.Created), "deleted", len(done.Deleted), "statusWritten", wrote)
@@ -230,7 +230,8 @@ func (c *Controller) apply(ctx context.Context, key cache.ObjectName, observed *
 		c.executor.Apply(ctx, key, observed, decided, done)
 	}
 	if len(done.Created) > 0 {
-		// The next sync waits until the cache shows the new pods. Other writes prove less: one that changes nothing returns an old version.
+		// The next sync waits until the cache shows the new pods, and the cache is then newer than this sync. Other writes do not prove that: a
+		// patch that changes nothing returns an old resourceVersion.
 		c.States.Of(key).PodsAsOf = observed.Now
 	}
 	return done

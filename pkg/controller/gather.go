@@ -26,8 +26,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// certainFor is how old the information about pods may be for the plan to take down ready pods. It is about how long it takes until another
-// pod's failure is seen.
+// certainFor is how old the information about pods may be for the plan to take down ready pods. It takes about as long
+// anyway until the failure of a pod reaches the controller.
 const certainFor = 5 * time.Second
 
 // decide makes the plan for what was observed. If the plan takes down ready pods while others are to stay, decide reads the pods live first,
@@ -186,7 +186,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 }
 
 // addRelabelled adds the pods that a list by label misses: the PodManager controls them, and a user has given their label another value. The plan
-// releases them. Without them, the plan would create pods with their names, again and again.
+// releases them. Without them, the plan would try to create pods with names that are in use.
 func (c *Controller) addRelabelled(ctx context.Context, scope source.Scope, observed *plan.Observed) error {
 	for _, cached := range scope.PodsOf(observed.Manager).Own {
 		isSame := func(pod *corev1.Pod) bool { return pod.UID == cached.UID }
@@ -215,7 +215,7 @@ func newest[T metav1.Object](objects []T) (version string) {
 	return version
 }
 
-// showsGone reports whether the cache shows pods that a live read did not find. Until it has seen them deleted, it is not used.
+// showsGone reports whether the cache shows pods that a live read did not find. Until the cache has seen their deletion, syncs read live.
 func showsGone(scope source.Scope, observed *plan.Observed) bool {
 	found := map[types.UID]bool{}
 	for _, pod := range slices.Concat(observed.Pods, observed.Orphans, observed.Leftovers) {
@@ -240,7 +240,7 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 	for i, r := range results {
 		if r.Err != nil {
 			c.States.Of(key).MarkUnsettled(names[i])
-			err = fmt.Errorf("looking up pod %s: %w", names[i], r.Err)
+			err = fmt.Errorf("getting pod %s, whose fate is unknown: %w", names[i], r.Err)
 			continue
 		}
 		klog.FromContext(ctx).V(2).Info("Looked up a pod that left the cache", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
@@ -266,7 +266,7 @@ func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName
 		case apierrors.IsNotFound(err), err == nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels):
 			delete(memory.Taken, name) // the name is free, or the cache shows the pod
 		case err != nil:
-			return fmt.Errorf("looking whose pod %s is: %w", name, err)
+			return fmt.Errorf("checking whether the pod name %s is still in use: %w", name, err)
 		default:
 			memory.NoteTakenName(name, plan.IsForeign(pod), now)
 		}

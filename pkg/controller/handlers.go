@@ -29,7 +29,7 @@ func (c *Controller) follow(ctx context.Context, scope source.Scope) {
 	for _, f := range c.followed(ctx, scope) {
 		registration, err := f.informer.AddEventHandler(f.handler)
 		if err != nil { // the informer has stopped
-			klog.FromContext(ctx).V(2).Info("Cannot follow what happens", "namespace", scope.Namespace, "err", err)
+			klog.FromContext(ctx).V(2).Info("Cannot add event handlers", "namespace", scope.Namespace, "err", err)
 			return
 		}
 		defer func() { _ = f.informer.RemoveEventHandler(registration) }()
@@ -116,7 +116,7 @@ func (c *Controller) managerUpdated(old, manager *v1.PodManager) {
 		// The controller never writes these: a user has changed them, and may be waiting.
 		c.scheduler.Add(key, queue.TriggerManagerChanged, 0)
 	case !equality.Semantic.DeepEqual(old.Annotations, manager.Annotations) || !equality.Semantic.DeepEqual(old.Labels, manager.Labels):
-		// Other controllers write these, too, some of them all the time: that must not end the backoff of a sync that fails.
+		// Other controllers write these, too, some of them all the time: such a change must not end the backoff of a failing sync.
 		c.scheduler.Add(key, queue.TriggerMetadata, 0)
 	default:
 		c.scheduler.Add(key, queue.TriggerStatusChanged, 0)

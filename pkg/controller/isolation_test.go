@@ -92,7 +92,7 @@ func TestPanicIsIsolated(t *testing.T) {
 		return len(list.Items) == 2 && stalled != nil && stalled.Reason == v1.ReasonInternalError, nil
 	})
 	if err != nil {
-		t.Errorf("%v: want two pods of good, and a Stalled condition on poison, which has %+v", err, seen)
+		t.Errorf("%v: want two pods of the PodManager good, and a condition Stalled on the PodManager poison, which has %+v", err, seen)
 	}
 	cancel()
 	if err := <-ended; err != nil {

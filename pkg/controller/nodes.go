@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 )
 
-// nodesChanged enqueues the PodManagers that care about nodes and have pods on these nodes; on any node if there are no names. It looks at all pods:
-// nodes rarely change in a way that matters, and an index would cost memory all the time.
+// nodesChanged enqueues the PodManagers whose plan depends on nodes and that have pods on these nodes, or on any node if names is empty. It checks
+// all pods: nodes rarely change in a way that matters, and an index would cost memory all the time.
 func (c *Controller) nodesChanged(names []string) {
 	for _, scope := range c.Scopes {
 		affected := map[cache.ObjectName]bool{}

@@ -18,7 +18,7 @@ const (
 
 var (
 	errLeaseLost  = errors.New("the lease was lost: another replica may lead now")
-	errOutlived   = errors.New("the lease was lost, and its work has stopped")
+	errOutlived   = errors.New("the lease was lost, and the work under it has stopped")
 	errNotDrained = fmt.Errorf("the workers did not finish within %v", drainTimeout)
 )
 

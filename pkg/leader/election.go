@@ -61,7 +61,7 @@ func newLock(client coordinationclient.LeasesGetter, lease Config, identity stri
 func newIdentity() (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		return "", fmt.Errorf("the host has no name to stand for election with: %w", err)
+		return "", fmt.Errorf("getting the host name, which identifies this process in the leader election: %w", err)
 	}
 	return host + "_" + string(uuid.NewUUID()), nil
 }
@@ -158,9 +158,9 @@ func (e *Election) Check(grace time.Duration) error {
 	return e.elector.Check(grace)
 }
 
-// release releases the lock if this process holds it, so that a standby takes over at once instead of after the lease duration. It asks the
-// API server, because a request to acquire the lock may have been applied without a response. If it fails, the lease expires. A conflict is
-// retried, because a renewal that was in flight when the election ended may still be applied.
+// release releases the lock if this process holds it, so that a standby takes over at once instead of after the lease duration. It first reads the
+// Lease, because a request to acquire the lock may have been applied although its response was lost. If the release fails, the lease expires. A
+// conflict is retried, because a renewal that was in flight when the election ended may still be applied.
 func (e *Election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -73,10 +73,10 @@ func TestDrainBeforeRelease(t *testing.T) {
 		synctest.Wait()
 		freed := lease.get().freed
 		if gap := freed.Sub(first.ended); freed.IsZero() || gap < 0 {
-			t.Errorf("released %v after the workers had ended", gap)
+			t.Errorf("the Lease was released %v after the workers had ended, want 0 or more", gap)
 		}
 		if silence := freed.Sub(lease.get().renewed); silence > 3*time.Second {
-			t.Errorf("not renewed for %v while the workers drained", silence)
+			t.Errorf("the Lease was not renewed for %v while the workers drained", silence)
 		}
 		pass(10 * time.Second)
 		if gap := second.started.Sub(freed); second.started.IsZero() || gap < 0 || gap > 5*time.Second {
@@ -107,10 +107,10 @@ func TestLeaseLost(t *testing.T) {
 			t.Errorf("got %v, want errLeaseLost", err)
 		}
 		if late := work.stopped.Sub(lock.get().renewed); work.stopped.IsZero() || late >= 15*time.Second {
-			t.Errorf("the workers were stopped %v after the last renewal, when others may lead", late)
+			t.Errorf("the workers were stopped %v after the last renewal, when another replica may lead already", late)
 		}
 		if late := time.Since(work.stopped); late > 0 {
-			t.Errorf("returned %v after the workers were stopped, want at once", late)
+			t.Errorf("Run returned %v after the workers were stopped, want at once", late)
 		}
 		if !errors.Is(work.cause, controller.ErrStopNow) {
 			t.Errorf("the workers were stopped because of %v, want ErrStopNow", work.cause)
@@ -153,10 +153,10 @@ func TestStandbyStops(t *testing.T) {
 		stop()
 		stoppedAt := time.Now()
 		if err := <-ended; err != nil || time.Since(stoppedAt) > 0 {
-			t.Errorf("ended with %v after %v", err, time.Since(stoppedAt))
+			t.Errorf("the standby ended with error %v, %v after the stop; want no error, at once", err, time.Since(stoppedAt))
 		}
 		if !work.started.IsZero() || lease.get().version != 1 {
-			t.Errorf("a standby worked (%v) or touched the lease (%+v)", work.started, lease.get().record)
+			t.Errorf("the work of a standby started at %v, or the standby wrote the Lease: %+v", work.started, lease.get().record)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestWorkFails(t *testing.T) {
 		lock := &testLock{testLease: &testLease{}, identity: "a"}
 		err := testElection(ctx, t, lock).Run(ctx, func(context.Context) error { return broken })
 		if !errors.Is(err, broken) || lock.get().freed.IsZero() {
-			t.Errorf("got %v, released at %v; want the error and a release", err, lock.get().freed)
+			t.Errorf("got error %v, and a release at %v; want the error of the work, and a release", err, lock.get().freed)
 		}
 	})
 }
@@ -208,7 +208,7 @@ func TestReleaseAfterLostAnswer(t *testing.T) {
 		}()
 		pass(time.Second)
 		if holder := lease.get().record.HolderIdentity; holder != "a" {
-			t.Fatalf("%q holds the Lease", holder)
+			t.Fatalf("%q holds the Lease, want a", holder)
 		}
 		stop()
 		if err := <-ended; err != nil {

@@ -45,7 +45,7 @@ func TestGroupUnderFaults(t *testing.T) {
 				calm := time.Now()
 				time.Sleep(2 * time.Minute)
 				if moved := c.began(calm); len(moved) > 0 {
-					t.Errorf("shards move without a reason: %+v", moved)
+					t.Errorf("shards have moved although no replica has joined or left: %+v", moved)
 				}
 			})
 		})

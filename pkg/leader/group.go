@@ -41,7 +41,7 @@ type Group struct {
 	together *Election // holds the Lease of the group
 	terms    map[shard.Shard]*term
 	running  sync.WaitGroup // waits for the terms
-	// failed receives an error that has to end the process: workers did not stop.
+	// failed receives an error that has to end the process, because workers did not stop.
 	failed chan error
 }
 
@@ -195,7 +195,7 @@ func (g *Group) view(now, began time.Time) shard.View {
 		}
 		switch t, found := g.terms[part]; {
 		case !found && known.Holder == view.Replica:
-			known.Holder = g.identity // which counts as another replica: our release has not been observed yet, or has failed
+			known.Holder = g.identity // counts as another replica: the release has not been observed yet, or has failed
 		case !found:
 			known.Free = min(now.Sub(lease.freeAt()), now.Sub(began))
 		case !t.stopping.IsZero():
@@ -218,7 +218,7 @@ func (g *Group) ask(ctx context.Context, part shard.Shard) {
 	metav1.SetMetaDataLabel(&wanted.ObjectMeta, labelWantedBy, replicaOf(g.identity))
 	written, err := g.client.Leases(g.config.Namespace).Update(ctx, wanted, metav1.UpdateOptions{})
 	if err != nil {
-		klog.FromContext(ctx).V(4).Info("Not asked for a shard", "shard", part, "err", err)
+		klog.FromContext(ctx).V(4).Info("Failed to ask for a shard", "shard", part, "err", err)
 		return
 	}
 	g.observer.saw(written)

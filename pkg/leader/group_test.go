@@ -116,7 +116,7 @@ func (c *testReplicas) watch() {
 		c.mutex.Unlock()
 		for index, replicas := range may {
 			if len(replicas) > 1 {
-				c.t.Errorf("%v may all write for shard %d", replicas, index)
+				c.t.Errorf("the replicas %v may write for shard %d at the same time", replicas, index)
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -158,7 +158,7 @@ func TestGroupShares(t *testing.T) {
 		d := c.start("d", "", testShards)
 		time.Sleep(20 * time.Second)
 		if got := loads(a, b, d); got != "5 6 5" && got != "6 5 5" {
-			t.Errorf("three replicas hold %s shards", got)
+			t.Errorf("three replicas hold %s shards, want 5, 5 and 6", got)
 		}
 	})
 }
@@ -177,15 +177,15 @@ func TestGroupMemberStops(t *testing.T) {
 		c.wantLoads("8 8", b, d)
 		for _, term := range c.began(stopped) {
 			if took := term.began.Sub(stopped); took > time.Second || term.replica == "a" {
-				t.Errorf("%s took shard %d after %v", term.replica, term.shard, took)
+				t.Errorf("%s took shard %d %v after the stop, want another replica to take it within a second", term.replica, term.shard, took)
 			}
 		}
 		if moved := len(c.began(stopped)); moved > 6 {
-			t.Errorf("%d shards have moved", moved)
+			t.Errorf("%d shards have moved, want at most the 6 of the replica that stopped", moved)
 		}
 		time.Sleep(time.Minute)
 		if moved := len(c.began(stopped)); moved > 6 {
-			t.Errorf("%d shards have moved", moved)
+			t.Errorf("%d shards have moved, want at most the 6 of the replica that stopped", moved)
 		}
 	})
 }
@@ -206,13 +206,13 @@ func TestGroupMemberIsCutOff(t *testing.T) {
 		}
 		for _, term := range taken {
 			if took := term.began.Sub(cut); took > 16*time.Second {
-				t.Errorf("%s took shard %d after %v", term.replica, term.shard, took)
+				t.Errorf("%s took shard %d %v after a was cut off, want at most 16s", term.replica, term.shard, took)
 			}
 		}
 		a.client.setCut(false)
 		time.Sleep(time.Minute)
 		if got := loads(a, b, d); strings.Contains(got, "0") {
-			t.Errorf("afterwards the replicas hold %s", got)
+			t.Errorf("after the replica was back, the replicas hold %s shards, want some each", got)
 		}
 	})
 }
@@ -237,7 +237,7 @@ func TestGroupRollingRestart(t *testing.T) {
 			moves[term.shard]++
 		}
 		if len(moves) != testShards || slices.Max(slices.Collect(maps.Values(moves))) != 1 {
-			t.Errorf("moves by shard: %v, want one each", moves)
+			t.Errorf("the numbers of moves by shard are %v, want one each", moves)
 		}
 	})
 }
@@ -251,7 +251,7 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 		time.Sleep(time.Minute)
 		c.wantLoads("16 0", a, b)
 		if got := b.group.OtherHolder(); got != "16 shards" {
-			t.Errorf("it waits for %q", got)
+			t.Errorf("the second group waits for %q, want 16 shards", got)
 		}
 		a.stop()
 		<-a.ended
@@ -261,7 +261,7 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 		synctest.Wait()
 		for name := range c.server.holders() {
 			if strings.HasSuffix(name, "-of-16") {
-				t.Errorf("the Lease %s is left", name)
+				t.Errorf("the Lease %s of the first group was not deleted", name)
 			}
 		}
 	})
@@ -318,7 +318,7 @@ func TestGroupAndLeader(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		c.wantLoads("0", a)
-		time.Sleep(15 * time.Second) // the Lease has expired, and the elector has noticed: it looks every 2 to 4.4 s
+		time.Sleep(15 * time.Second) // the Lease has expired, and the elector has noticed: it reads the Lease every 2 to 4.4 s
 		c.wantLoads("16", a)
 	})
 }
@@ -344,7 +344,7 @@ func TestShardTakenByForce(t *testing.T) {
 		last := c.terms[0].lastUnsafe.Sub(taken)
 		c.mutex.Unlock()
 		if last > 5*time.Second {
-			t.Errorf("it might write %v after that", last)
+			t.Errorf("the replica might write until %v after another client took the Lease", last)
 		}
 		time.Sleep(20 * time.Second)
 		c.wantLoads("1", a) // the thief never renews

@@ -23,7 +23,7 @@ type timedLock struct {
 func (l *timedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != l.Identity() {
-		l.note(time.Time{}) // another replica has taken it
+		l.note(time.Time{}) // another replica has taken the Lease, or it was released
 	}
 	return record, raw, err
 }

@@ -26,7 +26,7 @@ func TestIsWithin(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := isWithin(10*time.Second, test.since, now); got != test.want {
-				t.Errorf("got %v", got)
+				t.Errorf("isWithin returns %v", got)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestGuardWrites(t *testing.T) {
 				_ = response.Body.Close()
 			}
 			if passed := next.requests == 1; passed != test.passes || errors.Is(err, errNotHeld) == test.passes {
-				t.Errorf("sent %d requests, error %v", next.requests, err)
+				t.Errorf("the guard sent %d requests and returned the error %v", next.requests, err)
 			}
 		})
 	}

@@ -50,12 +50,12 @@ func TestLeaseOfShardIsDeleted(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		c.wantLoads("8 8", a, b)
 		if moved := c.began(deleted); len(moved) > 0 {
-			t.Errorf("shards have moved: %+v", moved)
+			t.Errorf("shards have moved after their Leases were deleted: %+v", moved)
 		}
 	})
 }
 
-// The last holder of a shard is dead, and so is another replica that had asked for it. The replica that is about to take the shard does not
+// The last holder of a shard is dead, and so is another replica that had asked for the shard. The replica that is about to take the shard does not
 // give it up to the dead one.
 func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 	withReplicas(t, func(t *testing.T, c *testReplicas) {
@@ -70,7 +70,7 @@ func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 			a.group.terms[shard.Shard{Index: i, Count: testShards}] = &term{}
 		}
 		if step := a.group.view(time.Now(), time.Now()).Next(); len(step.GiveUp) > 0 {
-			t.Errorf("gives up %v before it holds them", step.GiveUp)
+			t.Errorf("the replica gives up the shards %v before it holds them", step.GiveUp)
 		}
 		clear(a.group.terms)
 	})
@@ -102,7 +102,7 @@ func TestLeasesOfOlderVersions(t *testing.T) {
 		left := c.server.holders()
 		for name := range leases {
 			if _, found := left[name]; found == (name == "test-replica-dead") {
-				t.Errorf("the Lease %s is there: %v", name, found)
+				t.Errorf("the Lease %s exists: %v", name, found)
 			}
 		}
 	})

@@ -52,7 +52,7 @@ type sharedLock struct {
 	renewed, others time.Time
 }
 
-var errShared = errors.New("other replicas hold it, too")
+var errShared = errors.New("other replicas hold the Lease, too")
 
 func (l *sharedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.LeaseLock.Get(ctx)

@@ -21,7 +21,7 @@ import (
 // observer watches the Leases of all replicas. It records by its own clock when each Lease was last renewed, because the clocks of other
 // machines may differ.
 type observer struct {
-	// changed receives a value after a change.
+	// changed receives a value after a Lease has changed.
 	changed chan struct{}
 	longest time.Duration
 

@@ -17,7 +17,7 @@ func TestObservedLock(t *testing.T) {
 		renewed bool
 		want    string
 	}{
-		"it has run out":                    {false, ""},
+		"it has expired":                    {false, ""},
 		"the watch has missed its renewals": {true, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestDeletedLeaseRunsOut(t *testing.T) {
 		o.saw(lease)
 		o.deleted(lease)
 		if now := time.Now(); o.get("shard").isFree(now.Add(13*time.Second)) || !o.get("shard").isFree(now.Add(15*time.Second)) {
-			t.Errorf("it is free at %v, and now is %v", o.get("shard").freeAt(), now)
+			t.Errorf("the Lease is free at %v, want about 14s after %v", o.get("shard").freeAt(), now)
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestCertificateFollowsFiles(t *testing.T) {
 		expect := func(when string, want *tls.Certificate) {
 			t.Helper()
 			if got, err := config.GetCertificate(nil); err != nil || string(got.Certificate[0]) != string(want.Certificate[0]) {
-				t.Errorf("%s: another certificate is served, error %v", when, err)
+				t.Errorf("%s: the server has another certificate than the expected one, error %v", when, err)
 			}
 		}
 		expect("at first", first)
@@ -120,10 +120,10 @@ func TestEncryptedServer(t *testing.T) {
 		return string(body), response.StatusCode
 	}
 	if body, code := read("https://" + server.listener.Addr().String()); body != "secret" || code != http.StatusOK {
-		t.Errorf("over TLS the answer is %d %q", code, body)
+		t.Errorf("over TLS, the response is %d %q", code, body)
 	}
 	if body, code := read("http://" + server.listener.Addr().String()); code != http.StatusBadRequest {
-		t.Errorf("in the clear the answer is %d %q", code, body)
+		t.Errorf("over plain HTTP, the response is %d %q, want 400", code, body)
 	}
 	client.CloseIdleConnections()
 }

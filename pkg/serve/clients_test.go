@@ -111,6 +111,6 @@ func TestVerifyClientsNeedsCAs(t *testing.T) {
 	answer := httptest.NewRecorder()
 	OnlyVerified(http.NotFoundHandler()).ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/", nil))
 	if answer.Code != http.StatusForbidden {
-		t.Errorf("without TLS the answer is %d", answer.Code)
+		t.Errorf("without TLS, the response is %d, want 403", answer.Code)
 	}
 }

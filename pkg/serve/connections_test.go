@@ -77,17 +77,17 @@ func TestAnsweredConnectionsStay(t *testing.T) {
 	c.answering(firstServer)
 	third, thirdServer := connect() // the second has been pending longest
 	if !isOpen(first) || isOpen(second) || !isOpen(third) {
-		t.Errorf("open are %t, %t, %t; want the second to be closed", isOpen(first), isOpen(second), isOpen(third))
+		t.Errorf("the connections are open: %t, %t, %t; want only the second to be closed", isOpen(first), isOpen(second), isOpen(third))
 	}
 	c.changed(secondServer, http.StateActive) // its request came at the same time: it does not count any more
 	c.changed(secondServer, http.StateClosed)
 	c.changed(thirdServer, http.StateActive)
 	c.answering(thirdServer)
 	if fourth, _ := connect(); isOpen(fourth) || !isOpen(first) || !isOpen(third) {
-		t.Error("a connection that is being answered was closed, or the one that is too many was not")
+		t.Error("a connection that is being answered was closed, or the fourth connection was not")
 	}
 	c.changed(firstServer, http.StateIdle)
 	if fifth, _ := connect(); !isOpen(fifth) || isOpen(first) || !isOpen(third) {
-		t.Error("an idle connection keeps a new one out")
+		t.Error("the idle connection was not closed in favour of a new one")
 	}
 }

@@ -34,7 +34,7 @@ func (f *followed[T]) get() T {
 	}
 	f.read = time.Now()
 	if loaded, err := f.load(); err != nil {
-		klog.Background().Error(err, "Keeping the old certificate")
+		klog.Background().Error(err, "Cannot use the changed files, keeping the certificates read before")
 	} else {
 		f.current = loaded
 	}

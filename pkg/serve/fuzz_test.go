@@ -29,7 +29,7 @@ func FuzzGuard(f *testing.F) {
 		may := isPrometheus && strings.EqualFold(request.Method, "get") && path == MetricsPath
 		for range 2 { // the second answer is from the cache
 			if got := guard.judge(request).code; (got == http.StatusOK) != may || got != http.StatusOK && got != http.StatusUnauthorized && got != http.StatusForbidden {
-				t.Fatalf("%q may %s %q: %d", authorization, method, path, got)
+				t.Fatalf("%s %q with %q gets %d, although it is allowed: %t", method, path, authorization, got, may)
 			}
 		}
 	})

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// allowedFor and refusedFor are how long an answer of the API server is cached. A revoked token works for that long, and a user who was just
-	// granted access waits that long. Components of Kubernetes cache for similar times.
+	// allowedFor and refusedFor are how long an answer of the API server is cached. A revoked token still works for allowedFor, and a user who was
+	// just granted access waits for up to refusedFor. Components of Kubernetes cache answers for similar times.
 	allowedFor, refusedFor = 10 * time.Second, 10 * time.Second
 	// overdueFor is how much longer an allow stays valid if the renewal limit is reached. It does not apply if the API server does not answer.
 	overdueFor = time.Minute
@@ -32,11 +32,11 @@ const (
 )
 
 // Guard lets a request through if its bearer token belongs to a user whom RBAC allows to get the path as a nonResourceURL. The API server
-// authenticates and authorizes the user. If it does not answer, no request gets through.
+// authenticates and authorizes the user. If the API server does not answer, only requests whose allow is still cached get through.
 type Guard struct {
 	client kubernetes.Interface
-	// firstReviews limits reviews of tokens that were not allowed before, renewals of tokens that were. With a shared limit, a client with random
-	// tokens could use it up and block authorized users.
+	// firstReviews limits reviews of tokens that were not allowed before. renewals limits reviews of tokens whose allow has expired. With one limit
+	// for both, a client with random tokens could use it up and block authorized users.
 	firstReviews, renewals flowcontrol.PassiveRateLimiter
 
 	mu sync.Mutex
@@ -101,10 +101,10 @@ func (g *Guard) judge(r *http.Request) verdict {
 	defer g.mu.Unlock()
 	if err != nil {
 		if !g.silent && r.Context().Err() == nil { // otherwise the client has disconnected
-			klog.FromContext(r.Context()).Error(err, "Cannot authorize requests for metrics, and refuses them all")
+			klog.FromContext(r.Context()).Error(err, "Cannot authorize requests for metrics, refusing them")
 			g.silent = true
 		}
-		return verdict{code: http.StatusServiceUnavailable, text: "the API server does not tell whether you may"}
+		return verdict{code: http.StatusServiceUnavailable, text: "the API server has not answered whether you may read this path: try again later"}
 	}
 	g.silent = false
 	g.keep(asked, answer)

@@ -97,10 +97,10 @@ func TestGuard(t *testing.T) {
 			}
 			answer, served := get(NewGuard(reviewer.client), method, path, test.authorization)
 			if answer.Code != test.code || served != (test.code == 200) || !strings.Contains(answer.Body.String(), test.text) || reviewer.asked != test.asked {
-				t.Errorf("answered %d %q after %d questions, served %t; want %d %q after %d", answer.Code, answer.Body, reviewer.asked, served, test.code, test.text, test.asked)
+				t.Errorf("got %d %q after %d reviews, served %t; want %d %q after %d", answer.Code, answer.Body, reviewer.asked, served, test.code, test.text, test.asked)
 			}
 			if challenge := answer.Header().Get("WWW-Authenticate"); (challenge == "Bearer") != (test.code == 401) {
-				t.Errorf("WWW-Authenticate is %q with %d", challenge, answer.Code)
+				t.Errorf("WWW-Authenticate is %q with code %d", challenge, answer.Code)
 			}
 		})
 	}
@@ -115,7 +115,7 @@ func TestGuardRemembers(t *testing.T) {
 			t.Helper()
 			before := reviewer.asked
 			if answer, _ := get(guard, "GET", MetricsPath, "Bearer "+token); answer.Code != code || reviewer.asked-before != asked {
-				t.Errorf("%s: answered %d after %d questions, want %d after %d", when, answer.Code, reviewer.asked-before, code, asked)
+				t.Errorf("%s: got %d after %d reviews, want %d after %d", when, answer.Code, reviewer.asked-before, code, asked)
 			}
 		}
 		reviewer.down = "tokenreviews"
@@ -165,6 +165,6 @@ func TestGuardInParallel(t *testing.T) {
 		}
 	}
 	if server.Close(); allowed.Load() != 20 {
-		t.Errorf("%d of 20 were let through", allowed.Load())
+		t.Errorf("%d of 20 requests were let through", allowed.Load())
 	}
 }

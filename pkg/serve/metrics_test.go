@@ -91,7 +91,7 @@ func TestObjectMetricsAreFast(t *testing.T) {
 				t.Fatalf("%d time series, want %d", got, 14*count)
 			}
 		}
-		t.Logf("%s: %v of CPU time, %v on the clock", encoding, best, wall)
+		t.Logf("%s: %v of CPU time, %v of wall-clock time", encoding, best, wall)
 		if best >= limit {
 			t.Errorf("%s: the best of %d scrapes took %v of CPU time, want under %v", encoding, tries, best, limit)
 		}
@@ -108,12 +108,12 @@ func TestObjectMetricsFollowTheCache(t *testing.T) {
 	}
 	managers = managers[:1]
 	if body := scrape(t, server, "identity"); strings.Contains(body, "web-server-1") || !strings.Contains(body, "web-server-0") {
-		t.Errorf("a deleted object has metrics, or another has none:\n%s", body)
+		t.Errorf("the deleted object has metrics, or the other one has none:\n%s", body)
 	}
 	answer := httptest.NewRecorder()
 	Metrics(nil).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, ObjectMetricsPath, nil))
 	if answer.Code != http.StatusNotFound {
-		t.Errorf("turned off, the answer is %d", answer.Code)
+		t.Errorf("without a list, the response is %d, want 404", answer.Code)
 	}
 }
 

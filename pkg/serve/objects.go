@@ -43,7 +43,7 @@ func oneIf(is bool) int64 {
 }
 
 // writeObjects writes the kube_podmanager_* metrics of these PodManagers in Prometheus' text format. It does not use a registry, which would
-// need an object, a copy and a sort for each of the 15 time series of a PodManager.
+// need an object, a copy and a sort for each time series.
 func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 	managers = slices.Clone(managers)
 	slices.SortFunc(managers, func(a, b *v1.PodManager) int {
@@ -60,7 +60,8 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, family.name, labels[i], family.value(m))
 		}
 	}
-	begin(w, "status_replicas_leaving", "Pods that still run, but no longer count, by why they leave: drain, node loss or age, of the first 100. Without spec.disruption there is no such series.")
+	begin(w, "status_replicas_leaving", "Pods that still run but no longer count, by the reason why they leave (drain, node loss or age), "+
+		"among the first 100 of a PodManager. Only with spec.disruption.")
 	for i, m := range managers {
 		if m.Spec.Disruption == nil {
 			continue
@@ -83,7 +84,7 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 	return w.Flush() // returns the first error of all writes
 }
 
-// leavingCauses are the causes for which pods leave, with the label that pods_replaced_early_total has for them.
+// leavingCauses are the causes for which pods leave, with their labels in the metric pods_replaced_early_total.
 var leavingCauses = []struct {
 	cause v1.LeavingCause
 	label leaving.Cause

@@ -37,7 +37,7 @@ func FuzzWriteObjects(f *testing.F) {
 			t.Fatalf("%v in\n%s", err, out.Bytes())
 		}
 		if len(families) != len(objectFamilies)+2 {
-			t.Errorf("%d families in\n%s", len(families), out.Bytes())
+			t.Errorf("%d metric families, want %d, in\n%s", len(families), len(objectFamilies)+2, out.Bytes())
 		}
 		for family, labels := range map[string]map[string]string{
 			"info":             {"namespace": namespace, "podmanager": name, "update_revision": revision},
@@ -45,7 +45,7 @@ func FuzzWriteObjects(f *testing.F) {
 		} {
 			series := families["kube_podmanager_"+family].GetMetric()
 			if len(series) != 1 || len(series[0].GetLabel()) != len(labels) {
-				t.Fatalf("%s: %v", family, series)
+				t.Fatalf("the metric %s has the series %v, want one with %d labels", family, series, len(labels))
 			}
 			for _, label := range series[0].GetLabel() {
 				if want := labels[label.GetName()]; label.GetValue() != want {
@@ -54,7 +54,7 @@ func FuzzWriteObjects(f *testing.F) {
 			}
 		}
 		if got := families["kube_podmanager_status_replicas"].GetMetric()[0].GetGauge().GetValue(); got != float64(replicas) {
-			t.Errorf("%v replicas instead of %d", got, replicas)
+			t.Errorf("read %v replicas, want %d", got, replicas)
 		}
 	})
 }

@@ -101,7 +101,7 @@ func (s *Server) Start(ctx context.Context, handler http.Handler) {
 	go func() {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
-			// This is no reason to stop the controller. If the health server fails, the kubelet will notice.
+			// The controller goes on. If it was the health server, the kubelet will restart the process.
 			logger.Error(err, "Server ended", "what", s.name)
 		}
 	}()
@@ -122,6 +122,6 @@ func (s *Server) ShutDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.shutDown)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
-		klog.FromContext(ctx).V(2).Info("Server was busy to the end", "what", s.name, "err", err)
+		klog.FromContext(ctx).V(2).Info("Requests were still in progress when the server stopped", "what", s.name, "err", err)
 	}
 }

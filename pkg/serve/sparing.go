@@ -12,8 +12,8 @@ import (
 // sparingEvery is the minimum time between two logged client errors of a server.
 const sparingEvery = time.Minute
 
-// sparingLog logs one client error a minute and the number of errors in between. An API server that does not trust the certificate is worth a
-// line, but an unauthenticated client must not be able to fill the log. A panic of a handler is a bug and always logged.
+// sparingLog logs one client error a minute and the number of errors in between. An API server that does not trust the certificate should
+// show in the log, but an unauthenticated client must not be able to fill the log. A panic of a handler is a bug and always logged.
 type sparingLog struct {
 	name string
 
@@ -31,7 +31,8 @@ func (l *sparingLog) Write(line []byte) (int, error) {
 	case now.Sub(l.last) < sparingEvery:
 		l.unsaid++
 	default:
-		klog.Background().Info("A client had no success", "what", l.name, "why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
+		klog.Background().Info("A connection or a request of a client failed", "what", l.name,
+			"why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
 		l.last, l.unsaid = now, 0
 	}
 	return len(line), nil

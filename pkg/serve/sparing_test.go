@@ -12,7 +12,7 @@ func TestSparingLog(t *testing.T) {
 		log := &sparingLog{name: "test"}
 		write := func(line string) {
 			if n, err := log.Write([]byte(line)); n != len(line) || err != nil {
-				t.Errorf("wrote %d, %v", n, err)
+				t.Errorf("Write returns %d, %v", n, err)
 			}
 		}
 		complain := func() { write("no\n") }
@@ -21,11 +21,11 @@ func TestSparingLog(t *testing.T) {
 		}
 		write("http: panic serving 127.0.0.1:1: a bug\n")
 		if log.unsaid != 99 {
-			t.Errorf("%d complaints were kept back, want all but one", log.unsaid)
+			t.Errorf("%d errors were not logged, want 99", log.unsaid)
 		}
 		time.Sleep(sparingEvery)
 		if complain(); log.unsaid != 0 {
-			t.Errorf("after a minute %d complaints are kept back", log.unsaid)
+			t.Errorf("after a minute, %d errors count as not logged, want 0", log.unsaid)
 		}
 	})
 }

@@ -27,7 +27,7 @@ func (g *guardTest) tryToken() {
 	g.t.Helper()
 	g.tried++
 	if answer, _ := get(g.guard, "GET", MetricsPath, fmt.Sprintf("Bearer nonsense-%d", g.tried)); answer.Code != 401 && answer.Code != 429 {
-		g.t.Fatalf("a stranger got %d", answer.Code)
+		g.t.Fatalf("a request with an invalid token got %d, want 401 or 429", answer.Code)
 	}
 }
 
@@ -106,10 +106,10 @@ func TestGuardIsBounded(t *testing.T) {
 			g.guard.keep(question{path: fmt.Sprint(i)}, verdict{code: 200, until: time.Now().Add(time.Hour + time.Duration(i))})
 		}
 		if _, isKept := g.guard.allowed[last]; !isKept || len(g.guard.allowed) != maxVerdicts {
-			t.Errorf("%d allows are kept, with the last: %t", len(g.guard.allowed), isKept)
+			t.Errorf("%d allows are kept, the last one: %t", len(g.guard.allowed), isKept)
 		}
 		if _, isKept := g.guard.allowed[first]; isKept {
-			t.Error("the oldest allow is kept")
+			t.Error("the oldest allow was not evicted")
 		}
 	})
 }

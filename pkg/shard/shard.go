@@ -19,7 +19,7 @@ type Shard struct{ Index, Count int }
 // and the pods of a predecessor with the same name belong to the same shard and are in the same cache.
 func Of(namespace, name string, count int) Shard {
 	sum := sha256.Sum256([]byte(namespace + "/" + name))
-	// Multiplying the top bits by count is as even as a remainder. If the number of shards doubles, each shard splits in two.
+	// Multiplying the top bits by count distributes as evenly as a remainder. If the number of shards doubles, each shard splits in two.
 	index, _ := bits.Mul64(binary.BigEndian.Uint64(sum[:8]), uint64(count))
 	return Shard{Index: int(index), Count: count}
 }

@@ -39,7 +39,7 @@ func TestShardsStay(t *testing.T) {
 func TestHas(t *testing.T) {
 	key := cache.NewObjectName("default", "web")
 	if !(Shard{}).Has(key) {
-		t.Error("without shards, a PodManager belongs to no shard")
+		t.Error("without sharding, the zero Shard does not have a PodManager")
 	}
 	count := 0
 	for _, s := range All(16) {
@@ -48,7 +48,7 @@ func TestHas(t *testing.T) {
 		}
 	}
 	if count != 1 {
-		t.Errorf("a PodManager belongs to %d shards", count)
+		t.Errorf("a PodManager belongs to %d shards, want one", count)
 	}
 }
 
@@ -75,10 +75,10 @@ func TestSelectors(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := s.IsIn(set); got != selector.Matches(set) {
-					t.Errorf("%v in shard %v: %v, but the selector %v", set, s, got, !got)
+					t.Errorf("the labels %v are in shard %v: IsIn says %v, but the selector says %v", set, s, got, !got)
 				}
 				if got := s.IsUnsharded(set); got != unsharded.Matches(set) {
-					t.Errorf("%v is a stray: %v, but the selector %v", set, got, !got)
+					t.Errorf("the labels %v are in no shard: IsUnsharded says %v, but the selector says %v", set, got, !got)
 				}
 				if s.IsIn(set) {
 					caches++
@@ -88,7 +88,7 @@ func TestSelectors(t *testing.T) {
 				caches++
 			}
 			if want := len(manager) / len("web"); caches != want {
-				t.Errorf("%v is in %d caches, want %d", set, caches, want)
+				t.Errorf("an object with the labels %v is in %d caches, want %d", set, caches, want)
 			}
 		}
 	}

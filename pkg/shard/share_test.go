@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// group is a set of replicas that all see the same state. One after the other, they do at once what Next returns.
+// group is a set of replicas that all see the same state. One after the other, each carries out at once what Next returns.
 type group struct {
 	t        *testing.T
 	random   *rand.Rand
@@ -58,14 +58,14 @@ func (g *group) act(v View) bool {
 	step := v.Next()
 	for _, i := range step.Take {
 		if g.leases[i].Holder != "" {
-			g.t.Fatalf("%s takes shard %d of %s", v.Replica, i, g.leases[i].Holder)
+			g.t.Fatalf("%s takes shard %d, which %s holds", v.Replica, i, g.leases[i].Holder)
 		}
 		g.leases[i] = Lease{Holder: v.Replica, Version: v.Version}
 		g.moves[i]++
 	}
 	for _, i := range step.GiveUp {
 		if g.leases[i].Holder != v.Replica {
-			g.t.Fatalf("%s gives up shard %d of %s", v.Replica, i, g.leases[i].Holder)
+			g.t.Fatalf("%s gives up shard %d, which %q holds", v.Replica, i, g.leases[i].Holder)
 		}
 		g.leases[i].Holder, g.leases[i].Free = "", 0
 	}
@@ -74,7 +74,7 @@ func (g *group) act(v View) bool {
 	}
 	wanted := slices.DeleteFunc(slices.Clone(g.leases), func(l Lease) bool { return l.WantedBy != v.Replica })
 	if len(wanted) > 1 {
-		g.t.Fatalf("%s has asked for %v", v.Replica, wanted)
+		g.t.Fatalf("%s has asked for several shards: %v", v.Replica, wanted)
 	}
 	return len(step.Take)+len(step.GiveUp) > 0 || step.Ask >= 0
 }
@@ -121,7 +121,7 @@ func TestNext(t *testing.T) {
 		step.do()
 		g.settle()
 		if got := g.loads(); !slices.Equal(got, step.loads) || g.moved() > step.moves {
-			t.Errorf("step %d: %v after %d moves, want %v after %d", i, got, g.moved(), step.loads, step.moves)
+			t.Errorf("step %d: the loads are %v after %d moves, want %v after at most %d", i, got, g.moved(), step.loads, step.moves)
 		}
 	}
 }
@@ -149,10 +149,10 @@ func TestRollingRestart(t *testing.T) {
 		}
 		most := slices.Max(g.moves)
 		if isSurging && most > 1 || most > 3 {
-			t.Errorf("surging %v: a shard has moved %d times: %v", isSurging, most, g.moves)
+			t.Errorf("new replicas join first: %v; a shard has moved %d times, the moves are %v", isSurging, most, g.moves)
 		}
 		if loads := g.loads(); loads[2]-loads[0] > 1 {
-			t.Errorf("surging %v: loads %v", isSurging, loads)
+			t.Errorf("new replicas join first: %v; the loads are %v", isSurging, loads)
 		}
 	}
 }
@@ -205,12 +205,12 @@ func TestNextProperties(t *testing.T) {
 			versions := map[string]bool{}
 			for _, lease := range g.leases {
 				if versions[lease.Version] = true; lease.Holder == "" {
-					t.Fatalf("a shard has no replica: %v", g.leases)
+					t.Fatalf("a shard has no holder: %v", g.leases)
 				}
 			}
 			isRolling := slices.ContainsFunc(g.replicas, func(v View) bool { return !versions[v.Version] || len(versions) > 1 })
 			if loads := g.loads(); !isRolling && loads[len(loads)-1]-loads[0] > 1 {
-				t.Fatalf("loads %v", loads)
+				t.Fatalf("the loads are %v, want at most one shard of difference", loads)
 			}
 		}
 	}

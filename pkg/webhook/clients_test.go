@@ -80,10 +80,10 @@ func TestSlowClients(t *testing.T) {
 			}()
 			s.expectEcho("beside the slow client")
 			if took := awaitClosed(t, connection); took < test.least/2 {
-				t.Errorf("it was sent away after %v", took)
+				t.Errorf("the client was disconnected after %v, before its time was up", took)
 			}
 			if waiting := s.handler.reading.Load(); waiting != 0 {
-				t.Errorf("%d bytes of it are still counted", waiting)
+				t.Errorf("%d bytes of the client's request are still counted", waiting)
 			}
 			s.expectEcho("afterwards")
 		})
@@ -108,10 +108,10 @@ func TestNoTLS(t *testing.T) {
 	awaitClosed(t, garbage)
 	old := tls.Client(s.dial(false), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
 	if err := old.Handshake(); err == nil {
-		t.Error("TLS 1.1 is spoken")
+		t.Error("the server accepts TLS 1.1")
 	}
 	if version := s.dial(true).(*tls.Conn).ConnectionState().Version; version != tls.VersionTLS13 {
-		t.Errorf("TLS %x is spoken, want 1.3", version)
+		t.Errorf("the TLS version is %x, want 1.3", version)
 	}
 	s.expectEcho("afterwards")
 }
@@ -165,7 +165,7 @@ func TestBusyConnectionsStay(t *testing.T) {
 	close(s.release)
 	for range testLimits.Connections - 1 {
 		if err := <-answers; err != nil {
-			t.Errorf("a request under way failed: %v", err)
+			t.Errorf("a request in progress failed: %v", err)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func TestUnfinishedRequestsMakeRoom(t *testing.T) {
 			}
 			for range 20 {
 				if err := <-answers; err != nil {
-					t.Errorf("a real request got no answer: %v", err)
+					t.Errorf("a complete request failed: %v", err)
 				}
 			}
 		})

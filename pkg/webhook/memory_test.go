@@ -158,7 +158,7 @@ func expectLittle(t *testing.T, url, body string, times int) {
 // took the most memory, 600 MB to 1.3 GB.
 func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes ten seconds")
+		t.Skip("the test takes ten seconds")
 	}
 	const (
 		hub   = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager",`
@@ -182,7 +182,7 @@ func TestLargeRequestsTakeLittleMemory(t *testing.T) {
 // Many clients fill the limit for all bodies with smaller requests.
 func TestManyRequestsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes ten seconds")
+		t.Skip("the test takes ten seconds")
 	}
 	const object = `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},`
 	tests := map[string]attack{

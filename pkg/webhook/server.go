@@ -39,7 +39,8 @@ const (
 	// largeBody is the size above which a request is large. One large request is answered at a time, because it takes several times its size in
 	// memory.
 	largeBody = 1 << 20
-	// maxBodies limits the total size of all requests in progress if one of them is large: one that is answered, and one that waits.
+	// maxBodies limits the total size of all requests in progress if one of them is large. There is room for one that is answered and one that
+	// waits.
 	maxBodies = 2 * maxBody
 	// smallBodies is additional room for small requests, so that large requests, which may wait for a while, do not lock them out.
 	smallBodies = 8 << 20
@@ -123,10 +124,10 @@ func (h *Handler) guard(path string, route http.Handler) http.Handler {
 // refuse checks the header of a request. It returns 0 if the header is valid.
 func refuse(r *http.Request) (code int, why string) {
 	if r.Method != http.MethodPost {
-		return http.StatusMethodNotAllowed, "a review is posted"
+		return http.StatusMethodNotAllowed, "a review has to be sent with POST"
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return http.StatusUnsupportedMediaType, "a review is application/json"
+		return http.StatusUnsupportedMediaType, "a review has to be application/json"
 	}
 	if r.ContentLength > maxBody {
 		return http.StatusRequestEntityTooLarge, fmt.Sprintf("a review has at most %d bytes", maxBody)
@@ -134,8 +135,9 @@ func refuse(r *http.Request) (code int, why string) {
 	return 0, ""
 }
 
-// readBody reads the body before the webhook sees the request, so that a slow client does not keep a webhook busy. Bytes that were read count
-// until done is called. Announced bytes do not count. Otherwise two clients that send nothing could lock out all others.
+// readBody reads the body before the webhook sees the request, so that a slow client does not keep a webhook busy. Bytes that were read count towards
+// maxBodies until done is called. The Content-Length does not count. Otherwise two clients that announce large bodies and send nothing could lock
+// out all others.
 func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) (done func(), code int, err error) {
 	body := &countingReader{from: http.MaxBytesReader(w, r.Body, maxBody), all: &h.reading}
 	data, err := io.ReadAll(body)
@@ -212,7 +214,7 @@ func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
 		answer.isBroken = true
 		return
 	}
-	http.Error(answer, "the webhook has panicked: see the log of the controller", http.StatusInternalServerError)
+	http.Error(answer, "the webhook has panicked: see the log of the process that serves the webhooks", http.StatusInternalServerError)
 }
 
 // answer records the status code of the response.

@@ -146,11 +146,11 @@ func TestRefusals(t *testing.T) {
 		"a review":                  {"POST", "/echo", json, strings.NewReader(`{"a":1}`), 200, `{"a":1}`},
 		"with a charset":            {"POST", "/echo", json + "; charset=utf-8", strings.NewReader(`{}`), 200, `{}`},
 		"with a timeout":            {"POST", "/echo?timeout=5s", json, strings.NewReader(`{}`), 200, `{}`},
-		"GET":                       {"GET", "/echo", json, nil, 405, "posted"},
-		"PUT":                       {"PUT", "/echo", json, strings.NewReader(`{}`), 405, "posted"},
-		"DELETE":                    {"DELETE", "/echo", json, nil, 405, "posted"},
-		"TRACE":                     {"TRACE", "/echo", json, nil, 405, "posted"},
-		"a method of one's own":     {"BREW", "/echo", json, nil, 405, "posted"},
+		"GET":                       {"GET", "/echo", json, nil, 405, "POST"},
+		"PUT":                       {"PUT", "/echo", json, strings.NewReader(`{}`), 405, "POST"},
+		"DELETE":                    {"DELETE", "/echo", json, nil, 405, "POST"},
+		"TRACE":                     {"TRACE", "/echo", json, nil, 405, "POST"},
+		"a method of one's own":     {"BREW", "/echo", json, nil, 405, "POST"},
 		"no content type":           {"POST", "/echo", "", strings.NewReader(`{}`), 415, json},
 		"YAML":                      {"POST", "/echo", "application/yaml", strings.NewReader(`{}`), 415, json},
 		"protobuf":                  {"POST", "/echo", "application/vnd.kubernetes.protobuf", strings.NewReader(`{}`), 415, json},
@@ -184,7 +184,7 @@ func TestRefusals(t *testing.T) {
 	answer := httptest.NewRecorder()
 	s.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/echo", nil))
 	if allow := answer.Header().Get("Allow"); allow != http.MethodPost {
-		t.Errorf("GET: allowed is %q", allow)
+		t.Errorf("the header Allow of the response to GET is %q, want POST", allow)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestPanic(t *testing.T) {
 				return family.GetMetric()[0].GetCounter().GetValue()
 			}
 		}
-		t.Fatal("there is no such metric")
+		t.Fatal("there is no metric podmanager_webhook_panics_total")
 		return 0
 	}
 	before := count()
@@ -227,7 +227,7 @@ func TestPanic(t *testing.T) {
 	}
 	// A response that was started cannot be taken back, but must not look complete.
 	if code, body, err := s.ask("POST", "/half", "application/json", strings.NewReader(`{}`)); err == nil {
-		t.Errorf("got %d %q as if it were an answer", code, body)
+		t.Errorf("got %d %q as if half a response were complete", code, body)
 	}
 	s.expectEcho("afterwards")
 }
@@ -261,7 +261,7 @@ func TestBodiesBounded(t *testing.T) {
 		t.Errorf("got %d %.100q; want 503", code, body)
 	}
 	if waiting := s.waiting.Load(); waiting != 1 {
-		t.Errorf("%d large requests are answered at a time", waiting)
+		t.Errorf("%d large requests are answered at a time, want one", waiting)
 	}
 	close(s.release)
 	for range 2 {
@@ -269,9 +269,9 @@ func TestBodiesBounded(t *testing.T) {
 			t.Errorf("a large request got %d", code)
 		}
 	}
-	s.await("their memory", func() bool { return s.handler.reading.Load() == 0 })
+	s.await("the release of their memory", func() bool { return s.handler.reading.Load() == 0 })
 	if code, _, err := s.ask("POST", "/echo", "application/json", zeros(largeBody+1, true)); err != nil || code != 200 {
-		t.Errorf("got %d, error %v, when there is room again", code, err)
+		t.Errorf("got %d, error %v, after the other requests have ended; want 200", code, err)
 	}
 }
 
@@ -288,13 +288,13 @@ func TestLargeRequestWaits(t *testing.T) {
 		t.Errorf("got %d %.100q, error %v; want 503", code, body, err)
 	}
 	if code, _, err := s.ask("POST", "/echo?timeout=1s", "application/json", zeros(largeBody, true)); err != nil || code != 200 {
-		t.Errorf("got %d, error %v, for a small request", code, err)
+		t.Errorf("a small request got %d, error %v; want 200", code, err)
 	}
 	close(s.release)
 	if code := <-first; code != 200 {
-		t.Errorf("the first got %d", code)
+		t.Errorf("the first large request got %d", code)
 	}
-	s.await("its memory", func() bool { return s.handler.reading.Load() == 0 && len(s.handler.large) == 0 })
+	s.await("the release of its memory", func() bool { return s.handler.reading.Load() == 0 && len(s.handler.large) == 0 })
 }
 
 // Small requests have room beside large ones, but their total size is limited as well.
@@ -326,24 +326,24 @@ func TestEnd(t *testing.T) {
 	}
 	response.Body.Close()
 	if !response.Close {
-		t.Error("the connection stays open")
+		t.Error("the server does not ask the client to close the connection")
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.ShutDown(context.Background())
 	}()
-	s.await("the end of new connections", func() bool {
+	s.await("the server to refuse connections", func() bool {
 		_, _, err := s.ask("POST", "/echo", "application/json", nil)
 		return err != nil
 	})
 	close(s.release)
 	if err := <-answered; err != nil {
-		t.Errorf("the request under way failed: %v", err)
+		t.Errorf("the request in progress failed: %v", err)
 	}
 	select {
 	case <-ended:
 	case <-time.After(patience):
-		t.Error(errors.New("the server does not end"))
+		t.Error(errors.New("ShutDown does not return"))
 	}
 }

@@ -24,8 +24,8 @@ type scopes interface {
 	PodManagers() []*v1.PodManager
 }
 
-// caches has the informers of the process. If the API server goes back in time, it discards them and creates new ones. Everything that is
-// based on them starts anew, because a controller's queue and memories are outdated, too.
+// caches has the informers of the process. After the API server has gone back in time, run discards the informers and creates new ones, and use
+// starts the work on them anew, because a controller's queue and memories are outdated, too.
 type caches struct {
 	build   func() (scopes, []source.Scope)
 	present atomic.Pointer[generation]
@@ -52,7 +52,8 @@ func (c *caches) renew() {
 	c.present.Store(next)
 }
 
-// run keeps the caches filled until ctx is done. If the caches are wrong repeatedly, it waits longer each time before it fills the next ones.
+// run keeps the caches filled until ctx is done. If the API server goes back in time repeatedly, run waits longer each time before it fills the
+// next caches.
 func (c *caches) run(ctx context.Context) {
 	delay := wait.Backoff{Duration: time.Second, Factor: 2, Steps: 6, Jitter: 0.2}.DelayWithReset(clock.RealClock{}, 5*time.Minute)
 	for {
@@ -87,7 +88,7 @@ func (c *caches) awaitServed(ctx context.Context) bool {
 	}
 }
 
-// use runs work on the caches until ctx is done. If the caches are discarded, it stops work at once, and runs it on the new ones.
+// use runs work on the caches until ctx is done. If the caches are discarded, use stops the work at once, and runs it on the new caches.
 func (c *caches) use(ctx context.Context, work func(ctx context.Context, all []source.Scope) error) error {
 	for {
 		present := c.present.Load()

@@ -51,17 +51,17 @@ func TestRewound(t *testing.T) {
 				rewound := time.Now()
 				pass(5 * time.Second)
 				if len(workers) != 2 || workers[0].ended != rewound || workers[1].started != rewound || !workers[1].ended.IsZero() {
-					t.Fatalf("at %v the caches were thrown away; the controllers are %+v", rewound, workers)
+					t.Fatalf("want a controller that ended and one that started at %v, when the caches were discarded; got %+v", rewound, workers)
 				}
 				if len(made) != 2 || made[0].ended != rewound || made[1].started.IsZero() {
-					t.Errorf("the informers are %+v", made)
+					t.Errorf("want the first informers to end at %v, and second ones to start; got %+v", rewound, made)
 				}
 				if releases > 0 {
-					t.Error("the Lease was released")
+					t.Error("the process released the Lease when it discarded the caches")
 				}
 				stop()
 				if err := <-ended; err != nil || workers[1].ended.IsZero() || made[1].ended.Before(workers[1].ended) {
-					t.Errorf("ended with %v, the workers at %v, the informers at %v", err, workers[1].ended, made[1].ended)
+					t.Errorf("the process ended with error %v, the workers ended at %v, the informers at %v", err, workers[1].ended, made[1].ended)
 				}
 			})
 		})
@@ -90,12 +90,12 @@ func TestRewoundAgain(t *testing.T) {
 		}()
 		pass(10 * time.Minute)
 		if took := made[8].Sub(began); len(made) != 9 || took < 2*time.Minute || took > 5*time.Minute {
-			t.Errorf("made %d times in %v", len(made), took)
+			t.Errorf("the caches were created %d times within %v, want 9 times within 2 to 5 minutes", len(made), took)
 		}
 		peace <- errors.New("rewound")
 		pass(2 * time.Second)
 		if len(made) != 11 {
-			t.Errorf("made %d times after a while of peace", len(made)-9)
+			t.Errorf("the caches were created %d times within 2 s after a quiet period, want twice", len(made)-9)
 		}
 		stop()
 		<-ended
@@ -119,7 +119,7 @@ func TestRewoundBeforeServed(t *testing.T) {
 		made[1].serve()
 		pass(time.Second)
 		if worker.started.IsZero() {
-			t.Error("it does not lead")
+			t.Error("the replica does not lead, although its second caches are served")
 		}
 		stop()
 		if err := <-ended; err != nil {

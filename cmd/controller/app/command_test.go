@@ -79,7 +79,7 @@ func TestCommand(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
 			if !strings.HasPrefix(stdout.String(), test.stdout) || test.stdout == "" && stdout.Len() > 0 {
-				t.Errorf("stdout is %q, want %q at its beginning", &stdout, test.stdout)
+				t.Errorf("stdout is %q, want it to begin with %q", &stdout, test.stdout)
 			}
 			for _, part := range test.stderr {
 				if !strings.Contains(stderr.String(), part) {

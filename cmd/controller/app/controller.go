@@ -54,7 +54,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 	}
 	r := &controllerRole{config: config, nodes: c.Nodes, contact: c.Contact, examine: func(context.Context) {}, policies: newPolicies(config, c),
 		caches: newCaches(func() (scopes, []source.Scope) { return newScopes(config, c, selector) })}
-	if config.ResizeAndDrain { // all features are for this
+	if config.ResizeAndDrain { // without resizing, the controller needs none of the features
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
@@ -72,7 +72,8 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 	return r, err
 }
 
-// newPolicies checks policies only if the controller has cluster-wide rights. Otherwise the API server would refuse every read.
+// newPolicies returns Policies that read the rules only if the controller has cluster-wide rights. Otherwise the API server would refuse every
+// read.
 func newPolicies(config *Config, c *clients.Clients) *clients.Policies {
 	switch {
 	case config.PolicyName == "":
@@ -154,7 +155,7 @@ func (r *controllerRole) work(ctx context.Context, all []source.Scope, workers i
 	if err != nil {
 		return fmt.Errorf("the controller cannot be set up: %w", err)
 	}
-	defer r.ending.Go(c.Shutdown) // a standby should not wait for events
+	defer r.ending.Go(c.Shutdown) // the Lease is released without waiting for the last events
 	return c.Run(ctx, workers)
 }
 

@@ -96,8 +96,8 @@ func (o *Options) addClusterFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
 		"kubeconfig `file`; without it, the pod's own ServiceAccount is used")
 	flags.StringVar(&o.Master, "master", o.Master, "`URL` of the API server; overrides the one in the kubeconfig")
-	flags.Float64Var(&o.QPS, "kube-api-qps", o.QPS, "most `requests` to the API server per second, in the long run")
-	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "most `requests` to the API server at once")
+	flags.Float64Var(&o.QPS, "kube-api-qps", o.QPS, "maximum of `requests` to the API server per second, averaged over a long time")
+	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "maximum of `requests` to the API server in a burst")
 }
 
 func (o *Options) addWorkFlags(flags *flag.FlagSet) {
@@ -106,22 +106,23 @@ func (o *Options) addWorkFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Selector, "selector", o.Selector,
 		"label `selector`, such as team=a: only PodManagers that match are worked on")
 	flags.DurationVar(&o.Resync, "resync", o.Resync,
-		"`period` after which the caches announce all they hold once more; 0 for never, which is right unless you hunt a bug")
+		"`period` after which all PodManagers are synced again although nothing has changed; 0 for never, which is right unless you hunt a bug")
 	flags.StringVar(&o.PolicyName, policyFlag, o.PolicyName,
-		"beginning of the `name` of the ValidatingAdmissionPolicies of artifacts/policy.yaml; /readyz?verbose and a metric tell if they are "+
+		"beginning of the `name` of the ValidatingAdmissionPolicies of artifacts/policy.yaml; /readyz?verbose and a metric report if they are "+
 			"missing; empty turns the check off")
 	flags.BoolVar(&o.ResizeAndDrain, "resize-and-drain", o.ResizeAndDrain,
 		"resize pods in place, and take them out of service for inPlaceGracePeriodSeconds; without it the controller needs no right to "+
 			"patch pods/resize and pods/status, replaces pods whose CPU or memory change, and changes images of pods while they serve")
 	flags.StringVar(&o.Spreading, "default-spreading", o.Spreading,
-		"how pods spread whose template has no topologySpreadConstraints: `auto` over nodes and zones, host over nodes, or none if the scheduler has defaults of yours")
+		"how to spread pods whose template has no topologySpreadConstraints: `auto` over nodes and zones, host over nodes, "+
+			"none to leave it to the scheduler's defaults")
 }
 
 func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 	flags.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect,
 		"work only while holding the Lease; the other replicas stand by with warm caches")
 	flags.StringVar(&o.Lease.Namespace, "leader-elect-resource-namespace", o.Lease.Namespace,
-		"`namespace` of the Lease; in a pod, its own")
+		"`namespace` of the Lease; in a pod, the default is the pod's own namespace")
 	flags.StringVar(&o.Lease.Name, "leader-elect-resource-name", o.Lease.Name, "`name` of the Lease")
 	flags.DurationVar(&o.Lease.Duration, "leader-elect-lease-duration", o.Lease.Duration,
 		"`time` after which a silent leader is replaced")
@@ -135,15 +136,15 @@ func (o *Options) addLeaderFlags(flags *flag.FlagSet) {
 
 func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Serve, serveFlag, o.Serve,
-		"`what` this process is for: "+serveAll+", the controller, and webhooks with -"+webhookFlag+"; or "+serveWebhook+
-			", the webhooks without a controller, which then runs elsewhere")
+		"`what` this process runs: "+serveAll+" for the controller, and with -"+webhookFlag+" also the webhooks; "+serveWebhook+
+			" for the webhooks alone, if the controller runs in another process")
 	flags.StringVar(&o.MetricsAddress, metricsFlag, o.MetricsAddress, "`address` of /metrics; 0 for none")
 	flags.BoolVar(&o.MetricsSecure, secureFlag, o.MetricsSecure,
-		"serve metrics over TLS, and only to bearer tokens of those who may get the path: see the ClusterRole podmanager-metrics-reader")
+		"serve metrics over TLS, and only to clients with the bearer token of a user who may get the path: see the ClusterRole podmanager-metrics-reader")
 	flags.StringVar(&o.MetricsCertificate, certificateFlag, o.MetricsCertificate,
 		"`folder` with tls.crt and tls.key for -"+secureFlag+", such as a mounted Secret; without it the certificate is self-signed")
 	flags.BoolVar(&o.ObjectMetrics, objectsFlag, o.ObjectMetrics,
-		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; the leader only")
+		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; only the leader serves them")
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 

@@ -18,8 +18,8 @@ func (r *controllerRole) liveChecks() []serve.Check {
 	return r.leaderChecks(livenessGrace)
 }
 
-// readyChecks returns checks that fail while no namespace is served. They do not fail if the API server is unreachable: a restart would not
-// help, and a standby can still take over with its caches.
+// readyChecks returns the checks of /readyz. They fail while no namespace is served, and for a leader whose Lease has expired. They do not fail
+// only because the API server is unreachable: a standby can still take over with its caches.
 func (r *controllerRole) readyChecks() []serve.Check {
 	checks := []serve.Check{{Name: "namespaces", Run: r.checkNamespaces}}
 	if states := r.caches.present.Load().States(); len(states) > 1 {
@@ -52,8 +52,8 @@ func (r *controllerRole) checkNamespaces() (string, error) {
 	return "", errors.New("none is served")
 }
 
-// leaderChecks returns checks that fail for a leader that has not renewed its lease for longer than the lease duration plus grace. They never
-// fail for a standby.
+// leaderChecks returns checks that fail for a leader that has not renewed its Lease for longer than the lease duration plus grace. They never fail
+// for a standby.
 func (r *controllerRole) leaderChecks(grace time.Duration) []serve.Check {
 	if r.election == nil {
 		return nil

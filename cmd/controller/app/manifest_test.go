@@ -48,12 +48,12 @@ func TestDeploymentFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !options.MetricsSecure {
-		t.Error("everybody may read the metrics")
+		t.Error("every client may read the metrics: -metrics-secure is missing")
 	}
 	want := map[string]string{}
 	for name, address := range map[string]string{"metrics": options.MetricsAddress, "health": options.HealthAddress} {
 		if _, want[name], _ = net.SplitHostPort(address); want[name] == "" {
-			t.Errorf("%s has the address %q", name, address)
+			t.Errorf("the address of %s has no port: %q", name, address)
 		}
 	}
 	got := map[string]string{}
@@ -61,7 +61,7 @@ func TestDeploymentFlags(t *testing.T) {
 		got[port.Name] = fmt.Sprint(port.ContainerPort)
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("the ports are %v, and those of the flags %v", got, want)
+		t.Errorf("the container has the ports %v, the flags have the ports %v", got, want)
 	}
 }
 
@@ -76,15 +76,15 @@ func TestNetworkPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if selector.Empty() || !selector.Matches(labels.Set(deployment.Spec.Template.Labels)) || policy.Namespace != deployment.Namespace {
-		t.Errorf("it selects %v in %s", selector, policy.Namespace)
+		t.Errorf("the NetworkPolicy selects %v in namespace %s, want the pods of the Deployment", selector, policy.Namespace)
 	}
 	if !slices.Equal(policy.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress}) {
-		t.Errorf("it is about %v", policy.Spec.PolicyTypes)
+		t.Errorf("the NetworkPolicy has the types %v, want Ingress and Egress", policy.Spec.PolicyTypes)
 	}
 	var in, out, ports []string
 	for _, rule := range policy.Spec.Ingress {
 		if len(rule.Ports) == 0 {
-			t.Error("it lets in what is for any port")
+			t.Error("an ingress rule allows all ports")
 		}
 		for _, port := range rule.Ports {
 			in = append(in, port.Port.String())
@@ -92,7 +92,7 @@ func TestNetworkPolicy(t *testing.T) {
 	}
 	for _, rule := range policy.Spec.Egress {
 		if len(rule.Ports) == 0 {
-			t.Error("it lets out what is for any port")
+			t.Error("an egress rule allows all ports")
 		}
 		for _, port := range rule.Ports {
 			out = append(out, port.Port.String())
@@ -102,10 +102,10 @@ func TestNetworkPolicy(t *testing.T) {
 		ports = append(ports, port.Name)
 	}
 	if slices.Sort(in); !slices.Equal(in, slices.Sorted(slices.Values(ports))) {
-		t.Errorf("it lets in what is for %v, and the ports are %v", in, ports)
+		t.Errorf("the NetworkPolicy allows ingress to the ports %v, the container has the ports %v", in, ports)
 	}
 	if slices.Sort(out); !slices.Equal(out, []string{"16443", "443", "53", "53", "6443", "8443"}) {
-		t.Errorf("it lets out what is for %v", out)
+		t.Errorf("the NetworkPolicy allows egress to the ports %v, want those of DNS and the API server", out)
 	}
 }
 
@@ -116,31 +116,31 @@ func TestWebhookManifests(t *testing.T) {
 	var service corev1.Service
 	readManifest(t, "webhook/service.yaml", &service)
 	if service.Name != names.Service || service.Namespace != names.Namespace {
-		t.Errorf("the Service is %s/%s, and the certificate is for %s/%s", service.Namespace, service.Name, names.Namespace, names.Service)
+		t.Errorf("the Service is %s/%s, but the certificate is for the Service %s/%s", service.Namespace, service.Name, names.Namespace, names.Service)
 	}
 	var deployment appsv1.Deployment
 	readManifest(t, "deployment.yaml", &deployment)
 	if !labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(deployment.Spec.Template.Labels)) {
-		t.Errorf("the Service selects %v", service.Spec.Selector)
+		t.Errorf("the Service selects %v, which does not match the pods of the Deployment", service.Spec.Selector)
 	}
 	var configuration admissionregistrationv1.ValidatingWebhookConfiguration
 	readManifest(t, "webhook/configuration.yaml", &configuration)
 	if configuration.Name != names.Configuration {
-		t.Errorf("the configuration is %s, and the CA goes to %s", configuration.Name, names.Configuration)
+		t.Errorf("the configuration is named %s, but the controller writes the CA to %s", configuration.Name, names.Configuration)
 	}
 	for _, webhook := range configuration.Webhooks {
 		if called := webhook.ClientConfig.Service; called == nil || called.Name != service.Name || called.Namespace != service.Namespace || *called.Port != service.Spec.Ports[0].Port {
-			t.Errorf("%s calls %v", webhook.Name, called)
+			t.Errorf("the webhook %s calls the service %v, want the one of service.yaml", webhook.Name, called)
 		}
 		if *webhook.FailurePolicy != admissionregistrationv1.Ignore {
-			t.Errorf("%s keeps users from working when the controller is away", webhook.Name)
+			t.Errorf("the webhook %s refuses requests when the controller does not answer, want failurePolicy Ignore", webhook.Name)
 		}
 	}
 	var role rbacv1.Role
 	readManifest(t, "webhook/rbac.yaml", &role)
 	for _, rule := range role.Rules {
 		if !slices.Equal(rule.Verbs, []string{"create"}) && !slices.Equal(rule.ResourceNames, []string{names.Secret}) {
-			t.Errorf("the controller may %v %v of the names %v", rule.Verbs, rule.Resources, rule.ResourceNames)
+			t.Errorf("the controller may %v %v with the names %v, want rights to the Secret alone", rule.Verbs, rule.Resources, rule.ResourceNames)
 		}
 	}
 }
@@ -168,11 +168,12 @@ func TestPolicyRights(t *testing.T) {
 			found++
 			if role.Name != programName || !slices.Equal(rule.ResourceNames, want) || !slices.Equal(rule.Verbs, []string{"get"}) ||
 				!slices.Equal(rule.Resources, []string{"validatingadmissionpolicies", "validatingadmissionpolicybindings"}) {
-				t.Errorf("%s may %v %v of the names %v, want to get those of %v", role.Name, rule.Verbs, rule.Resources, rule.ResourceNames, want)
+				t.Errorf("%s may %v %v with the names %v, want only get on the policies and bindings with the names %v",
+					role.Name, rule.Verbs, rule.Resources, rule.ResourceNames, want)
 			}
 		}
 	}
 	if found != 1 {
-		t.Errorf("%d rules are about policies", found)
+		t.Errorf("%d rules of rbac.yaml are about policies, want one", found)
 	}
 }

@@ -110,14 +110,14 @@ func TestConfig(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "here")
 	options := NewOptions()
 	if config := options.Config(); !slices.Equal(config.Namespaces, []string{""}) || config.Lease != nil {
-		t.Errorf("by default: namespaces %q, lease %v; want all and none", config.Namespaces, config.Lease)
+		t.Errorf("by default, the namespaces are %q and the Lease is %v; want all namespaces and no Lease", config.Namespaces, config.Lease)
 	}
 	if err := options.Parse(strings.Fields("-namespace b -namespace a -namespace b -leader-elect -metrics-bind-address 0.0.0.0:1 -resync 1h")); err != nil {
 		t.Fatal(err)
 	}
 	config := options.Config()
 	if !slices.Equal(config.Namespaces, []string{"a", "b"}) {
-		t.Errorf("namespaces %q, want each once", config.Namespaces)
+		t.Errorf("namespaces %q, want a and b, each once", config.Namespaces)
 	}
 	if config.Lease == nil || config.Lease.Namespace != "here" || config.Lease.Name != "podmanager-controller" {
 		t.Errorf("lease %+v, want podmanager-controller in the pod's own namespace", config.Lease)
@@ -160,15 +160,15 @@ func TestHelp(t *testing.T) {
 	flags.VisitAll(func(f *flag.Flag) {
 		count++
 		if !strings.Contains(help.String(), "\n  -"+f.Name) {
-			t.Errorf("-%s is missing", f.Name)
+			t.Errorf("-%s is missing in the help", f.Name)
 		}
 	})
 	if lines := strings.Count(help.String(), "\n  -"); lines != count {
-		t.Errorf("%d flags in the help, %d in truth", lines, count)
+		t.Errorf("the help shows %d flags, but there are %d", lines, count)
 	}
 	for _, noise := range []string{"Alpha", "DEPRECATED", "split-stream"} {
 		if strings.Contains(help.String(), noise) {
-			t.Errorf("the help has %q in it", noise)
+			t.Errorf("the help contains %q", noise)
 		}
 	}
 	if err := NewOptions().Parse([]string{"-workers", "x", "-h"}); !errors.Is(err, flag.ErrHelp) {

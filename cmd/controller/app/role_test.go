@@ -56,7 +56,7 @@ func TestWebhooksAlone(t *testing.T) {
 	}
 	metrics := get("http://" + p.addresses["metrics"] + "/metrics")
 	if !strings.Contains(metrics, `podmanager_webhook_requests_total{code="200",path="/validate"} 1`) || strings.Contains(metrics, "podmanager_panics_total") {
-		t.Errorf("these are not the metrics of the webhooks alone:\n%s", metrics)
+		t.Errorf("/metrics lacks the metrics of the webhooks, or has metrics of the controller:\n%s", metrics)
 	}
 
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -64,11 +64,11 @@ func TestWebhooksAlone(t *testing.T) {
 	}
 	rest, _ := io.ReadAll(p.log)
 	if err := p.command.Wait(); err != nil || !strings.Contains(string(rest), `"Stopped"`) {
-		t.Errorf("it did not stop in order: %v\n%s", err, rest)
+		t.Errorf("the process did not stop in order: %v\n%s", err, rest)
 	}
 	want := []string{"GET /apis/apps.mycompany.com/v1", "POST /api/v1/namespaces/ns/pods"}
 	if got := api.all(); !slices.Equal(got, want) {
-		t.Errorf("the API server was asked %q, want %q", got, want)
+		t.Errorf("the API server got the requests %q, want %q", got, want)
 	}
 }
 
@@ -141,7 +141,7 @@ func startWebhooks(t *testing.T, server *httptest.Server, folder string) *webhoo
 	for len(p.addresses) < 3 {
 		line, err := p.log.ReadString('\n')
 		if err != nil {
-			t.Fatalf("it ended early: %v, %s", err, line)
+			t.Fatalf("the process ended before its servers listened: %v, %s", err, line)
 		}
 		if found := serving.FindStringSubmatch(line); found != nil {
 			p.addresses[found[1]] = found[2]

@@ -19,7 +19,7 @@ type Process struct {
 	role    role
 }
 
-// role is what a process does besides serving, and what its servers report about that: a controllerRole or a webhookRole.
+// role is what a process does besides serving, and what its servers report about this work: a controllerRole or a webhookRole.
 type role interface {
 	// run works until ctx is done.
 	run(ctx context.Context) error

@@ -134,7 +134,7 @@ func TestRun(t *testing.T) {
 				go func() { ended <- p.Run(ctx) }()
 				pass(time.Minute)
 				if worker.workers != 100 || scopes.started.IsZero() {
-					t.Fatalf("%d workers, informers started at %v", worker.workers, scopes.started)
+					t.Fatalf("%d workers, informers started at %v; want 100 workers, and informers that have started", worker.workers, scopes.started)
 				}
 				stop()
 				pass(9 * time.Second)
@@ -145,7 +145,7 @@ func TestRun(t *testing.T) {
 					t.Errorf("ended with %v", err)
 				}
 				if scopes.ended.Before(worker.ended) || worker.ended.IsZero() {
-					t.Errorf("informers ended at %v, workers at %v", scopes.ended, worker.ended)
+					t.Errorf("the informers ended at %v, before the workers, which ended at %v", scopes.ended, worker.ended)
 				}
 			})
 		})
@@ -162,12 +162,12 @@ func TestCandidateNeedsCaches(t *testing.T) {
 		go func() { ended <- p.Run(ctx) }()
 		pass(time.Minute)
 		if asked := server.Actions(); len(asked) > 0 || scopes.started.IsZero() {
-			t.Errorf("%d requests for the lease, informers started at %v; want none, and started", len(asked), scopes.started)
+			t.Errorf("%d requests for the Lease, want none; informers started at %v", len(asked), scopes.started)
 		}
 		scopes.serve()
 		pass(time.Second)
 		if asked := server.Actions(); len(asked) == 0 || worker.started.IsZero() {
-			t.Errorf("%d requests for the lease, workers started at %v; want both now", len(asked), worker.started)
+			t.Errorf("with filled caches, %d requests for the Lease, want some; workers started at %v", len(asked), worker.started)
 		}
 		stop()
 		if err := <-ended; err != nil {
@@ -247,7 +247,7 @@ func TestReady(t *testing.T) {
 			"[+]ping ok\n[+]namespaces ok\n[+]namespace a ok\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check passed\n"},
 		"none of two is": {[]source.ScopeState{state("a", source.ScopeStarting, "not yet"), state("b", source.ScopeMissing, "is not there")}, 0, 500,
 			"[+]ping ok\n[-]namespaces failed: none is served\n[!]namespace a: not yet\n[!]namespace b: is not there\n[+]apiServer ok\nreadyz check failed\n"},
-		// A standby can still take over with its filled caches, and a restart would not help.
+		// A standby can still take over with its filled caches.
 		"the API server is away": {[]source.ScopeState{state("", source.ScopeServed, "")}, 95 * time.Second, 200,
 			"[+]ping ok\n[+]namespaces ok\n[!]apiServer: has not answered for 1m35s; nothing is done meanwhile\nreadyz check passed\n"},
 	}
@@ -293,7 +293,7 @@ func TestPolicyNote(t *testing.T) {
 				go func() { ended <- p.Run(ctx) }()
 				pass(time.Minute)
 				if asked := len(server.Actions()); asked > 0 {
-					t.Errorf("%d requests before the caches are filled", asked)
+					t.Errorf("the policies were requested %d times before the caches were filled", asked)
 				}
 				scopes.serve()
 				pass(time.Second)
@@ -303,7 +303,7 @@ func TestPolicyNote(t *testing.T) {
 					t.Errorf("answers %d %q, want %q in it", answer.Code, body, test.want)
 				}
 				if asks := len(server.Actions()) > 0; asks != test.asks {
-					t.Errorf("the requests are %v", server.Actions())
+					t.Errorf("the requests for policies are %v, want some: %v", server.Actions(), test.asks)
 				}
 				stop()
 				if err := <-ended; err != nil {
@@ -333,17 +333,17 @@ func TestObjectMetrics(t *testing.T) {
 		go func() { ended <- p.Run(ctx) }()
 		pass(time.Minute)
 		if tells() {
-			t.Error("a standby tells of objects")
+			t.Error("a standby serves metrics of objects")
 		}
 		scopes.serve()
 		pass(time.Second)
 		if !tells() {
-			t.Error("the leader does not tell of objects")
+			t.Error("the leader does not serve metrics of objects")
 		}
 		stop()
 		<-ended
 		if tells() {
-			t.Error("tells of objects after it has led")
+			t.Error("a former leader still serves metrics of objects")
 		}
 	})
 }

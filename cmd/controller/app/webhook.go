@@ -86,7 +86,7 @@ func (w *webhooks) encryption(config *Config, c *clients.Clients) (encryption *t
 	return encryption, nil
 }
 
-// run serves until ctx is done, and for a while after that, in which it asks clients to connect elsewhere.
+// run serves until ctx is done, and for webhookLinger after that. During this time, it asks clients to connect to another replica.
 func (w *webhooks) run(ctx context.Context) {
 	if w == nil {
 		return

@@ -64,17 +64,17 @@ func TestWebhooksLinger(t *testing.T) {
 					return answer.Header().Get("Connection") == "close"
 				}
 				if asksToGo() {
-					t.Error("asks clients to go before the signal")
+					t.Error("the server asks clients to disconnect before the signal")
 				}
 				stop()
 				signalled := time.Now()
 				pass(time.Second)
 				if asksToGo() != isOn || (ended.Load() == nil) != isOn {
-					t.Errorf("a second after the signal: asks clients to go: %v; has ended at %v", asksToGo(), ended.Load())
+					t.Errorf("a second after the signal, the server asks clients to disconnect: %v; process ended at %v", asksToGo(), ended.Load())
 				}
 				pass(time.Minute)
 				if took := ended.Load().Sub(signalled); isOn && took != webhookLinger || !isOn && took != 0 {
-					t.Errorf("ended %v after the signal", took)
+					t.Errorf("the process ended %v after the signal", took)
 				}
 			})
 		})

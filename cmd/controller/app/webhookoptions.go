@@ -38,17 +38,19 @@ func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.WebhookFolder, webhookFolderFlag, o.WebhookFolder,
 		"`folder` with tls.crt and tls.key, such as a Secret of cert-manager; without it the controller makes its own CA and certificates")
 	flags.StringVar(&o.WebhookName, webhookNameFlag, o.WebhookName,
-		"`name` of the ValidatingWebhookConfiguration; Service and Secret have this name with "+webhookSuffix+" after it")
-	flags.StringVar(&o.WebhookNamespace, webhookNamespaceFlag, o.WebhookNamespace, "`namespace` of the Service and the Secret; in a pod, its own")
+		"`name` of the ValidatingWebhookConfiguration; the names of the Service and the Secret are this name followed by "+webhookSuffix)
+	flags.StringVar(&o.WebhookNamespace, webhookNamespaceFlag, o.WebhookNamespace,
+		"`namespace` of the Service and the Secret; in a pod, the default is the pod's own namespace")
 	flags.Var(&o.WebhookHosts, webhookHostFlag,
 		"`name` or IP address that API servers use to call the webhooks, besides the name of the Service; repeat it for several")
 	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
-		"`time` for which a certificate is good; a CA is good for four times as long; both are renewed after two thirds of it")
+		"`time` for which a certificate is valid; a CA is valid for four times as long; each is renewed after two thirds of its own time")
 	flags.StringVar(&o.WebhookClients, webhookClientsFlag, o.WebhookClients,
-		"`file` with CAs: only API servers with a certificate of theirs have PodManagers tried; without it, every client that can connect")
+		"`file` with CA certificates: only clients with a certificate from one of these CAs, such as API servers, may have PodManagers tried; "+
+			"without it, every client may")
 }
 
-// validateRole rejects flags that have no effect without a controller, because a user who sets them expects one.
+// validateRole rejects flags that have no effect without a controller, because a user who sets them expects the process to run a controller.
 func (o *Options) validateRole() problems {
 	var p problems
 	if o.Serve != serveWebhook {

@@ -70,10 +70,10 @@ func TestAccess(t *testing.T) {
 				return
 			}
 			if got.Missing != test.missing || got.MayRead() != test.mayRead || describe(got.Lacking) != test.lacking {
-				t.Errorf("got %+v: may read %v, lacks %q", got, got.MayRead(), describe(got.Lacking))
+				t.Errorf("got %+v: the informers may read: %v, the controller lacks %q", got, got.MayRead(), describe(got.Lacking))
 			}
 			if len(got.Lacking) > 0 && got.User != "jane" {
-				t.Errorf("is called %q", got.User)
+				t.Errorf("the user is %q, want jane", got.User)
 			}
 		})
 	}
@@ -96,7 +96,7 @@ func TestManifestGrantsAllRights(t *testing.T) {
 		}
 		for _, rule := range role.Rules {
 			if rule.APIGroups[0] == "admissionregistration.k8s.io" {
-				continue // for a note in /readyz: the controller works without it
+				continue // the right to read policies is for a note in /readyz: the controller works without it
 			}
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
@@ -113,11 +113,11 @@ func TestManifestGrantsAllRights(t *testing.T) {
 	delete(given, Right{"", "nodes", "watch"})
 	for _, right := range All {
 		if !given[right] {
-			t.Errorf("%v is asked for, but not given", right)
+			t.Errorf("All contains %v, but rbac.yaml does not grant it", right)
 		}
 		delete(given, right)
 	}
 	for right := range given {
-		t.Error(fmt.Sprint(right), "is given, but not asked for")
+		t.Error(fmt.Sprint(right), "is granted by rbac.yaml, but not in All")
 	}
 }

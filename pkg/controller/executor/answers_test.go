@@ -50,9 +50,9 @@ func every() map[string]error {
 	}
 }
 
-// Whatever the API server responds to a write, again and again, the key is retried or needs no retry: the sync fails and has a backoff, or the
-// request has a hold and the key is requeued when the hold ends, or the next sync waits for the version that was written, or the desired state
-// is already reached.
+// Whatever the API server responds to a write, even repeatedly, the key is retried or needs no retry: the sync fails and has a backoff, or the
+// request has a hold and the key is requeued when the hold ends, or the next sync waits for the version that was written, or the desired state is
+// already reached.
 func TestEveryAnswerEnds(t *testing.T) {
 	manager := Manager(3)
 	manager.Finalizers = []string{v1.Finalizer}
@@ -99,7 +99,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 				for range 3 { // a second failure of the same kind may be taken for a refusal
 					done := perform(ctx, e, key, manager, test.plan)
 					if caught, panicked := errors.AsType[*reconcile.PanicError](done.Err); panicked || server.writes == 0 {
-						t.Fatalf("%d writes, panic %v", server.writes, caught)
+						t.Fatalf("the plan sent %d writes, want at least one; panic %v", server.writes, caught)
 					}
 					isHeld := false
 					for _, hold := range e.States.Of(key).HoldsOf(manager) {
@@ -107,7 +107,7 @@ func TestEveryAnswerEnds(t *testing.T) {
 					}
 					isWaiting := answer == "200" && e.States.Of(key).Waiting()
 					if done.Err == nil && !isHeld && !isWaiting && !slices.Contains(test.done, answer) {
-						t.Errorf("nothing is left to do: again %v, waiting %v, created %d, deleted %d", done.Again, e.States.Of(key).Waiting(), len(done.Created), len(done.Deleted))
+						t.Errorf("nothing would retry the key: again %v, waiting %v, created %d, deleted %d", done.Again, e.States.Of(key).Waiting(), len(done.Created), len(done.Deleted))
 					}
 				}
 			})

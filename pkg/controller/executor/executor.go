@@ -29,8 +29,8 @@ type Executor struct{ reconcile.Deps }
 
 func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 
-// Begin labels objects that lack their shard, adds the finalizer, or makes sure that the plan is not outdated. It reports whether to proceed
-// with the plan.
+// Begin labels objects that lack the label of their shard, or adds the finalizer, or checks whether the plan is outdated. It reports whether to
+// proceed with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
 	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
 	e.States.Of(key).BeginPlan()
@@ -42,8 +42,8 @@ func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *pl
 		if isLive || done.Outdated || done.Err != nil {
 			return done, isLive
 		}
-		// The API server has refused it. Proceed with the rest of the plan: the pods have owner references, so they are deleted without the
-		// finalizer, too.
+		// The API server has refused the finalizer. Proceed with the rest of the plan: the pods have owner references, so they are deleted without
+		// the finalizer, too.
 	}
 	return done, !decided.NeedsLiveSpec() || !e.isOutdated(ctx, key, observed, decided, done)
 }
@@ -99,7 +99,7 @@ const newManagerAge = 10 * time.Second
 
 // isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, for example
 // if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating, deleting or
-// adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without it.
+// adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without this read.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) bool {
 	now, manager := e.Clock.Now(), observed.Manager
 	age := now.Sub(manager.CreationTimestamp.Time)
@@ -251,7 +251,7 @@ const recently = time.Minute
 func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, manager *v1.PodManager, err error) (failure requeue.Failure, isHeld bool) {
 	failure = requeue.Failed(hold.Condition, err)
 	memory := e.States.Of(key)
-	last, wasHeld := memory.HoldsOf(manager)[hold] // it has not succeeded since
+	last, wasHeld := memory.HoldsOf(manager)[hold] // a success would have ended the hold
 	wasHeld = wasHeld && e.Clock.Since(last.Until) < recently
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
@@ -278,7 +278,7 @@ func changed(object string, err error) error {
 	return err
 }
 
-// changedUnlessInvalid is changed for requests without a precondition in their content, for which Invalid is a refusal.
+// changedUnlessInvalid is like changed, but for requests whose content has no precondition: for these, Invalid is a refusal.
 func changedUnlessInvalid(object string, err error) error {
 	if apierrors.IsInvalid(err) {
 		return err

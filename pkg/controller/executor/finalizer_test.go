@@ -51,7 +51,7 @@ func TestAddFinalizerChecksThePodManager(t *testing.T) {
 		created    bool
 	}{
 		"same":                       {live: func(*v1.PodManager) {}, finalizers: []string{v1.Finalizer}, created: true},
-		"somebody else has labelled": {live: func(m *v1.PodManager) { m.Labels = map[string]string{"a": "b"} }, finalizers: []string{v1.Finalizer}, created: true},
+		"labelled by another client": {live: func(m *v1.PodManager) { m.Labels = map[string]string{"a": "b"} }, finalizers: []string{v1.Finalizer}, created: true},
 		"another spec":               {live: func(m *v1.PodManager) { m.Spec.Replicas = ptr.To[int32](0) }, finalizers: []string{v1.Finalizer}},
 		"other finalizers":           {live: func(m *v1.PodManager) { m.Finalizers = other }, finalizers: other},
 		"another UID":                {live: func(m *v1.PodManager) { m.UID = "another" }},
@@ -107,15 +107,16 @@ func TestRefusedFinalizer(t *testing.T) {
 			done := carryOut(ctx, e, manager)
 			if !test.refusedAtOnce {
 				if !done.Outdated || done.Err == nil || len(done.Created) > 0 || done.Failure != nil {
-					t.Errorf("at first: outdated %v, error %v, created %d, tells %+v", done.Outdated, done.Err, len(done.Created), done.Failure)
+					t.Errorf("at first: outdated %v, error %v, created %d pods, failure %+v; want an outdated plan",
+						done.Outdated, done.Err, len(done.Created), done.Failure)
 				}
 				done = carryOut(ctx, e, manager)
 			}
 			if len(done.Created) != 1 || done.Err != nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
-				t.Errorf("created %d pods, error %v, tells %+v", len(done.Created), done.Err, done.Failure)
+				t.Errorf("created %d pods, error %v, failure %+v; want one pod and a refused finalizer", len(done.Created), done.Err, done.Failure)
 			}
 			if held := e.States.Of(cache.MetaObjectToName(manager)).HoldsOf(manager); len(held) != 1 || done.Again.Never() {
-				t.Errorf("held back: %v, again %+v", held, done.Again)
+				t.Errorf("the holds are %v, the requeue is %+v; want one hold and a requeue", held, done.Again)
 			}
 		})
 	}

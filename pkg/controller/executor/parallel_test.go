@@ -52,7 +52,7 @@ func TestSlowStart(t *testing.T) {
 				})
 				took := time.Since(began) / time.Second
 				if len(results) != test.calls || calls != test.calls || most != test.atOnce || took != test.took {
-					t.Errorf("%d results of %d calls, %d at once, in %d s; want %d, %d at once, in %d s",
+					t.Errorf("%d results of %d calls, %d at once, in %d s; want %d calls, %d at once, in %d s",
 						len(results), calls, most, took, test.calls, test.atOnce, test.took)
 				}
 				for i, r := range results {
@@ -76,7 +76,7 @@ func TestQuotaRefusesFewCreates(t *testing.T) {
 			return PodResult{}
 		})
 		if refused := len(results) - 5; refused < 1 || refused > 6 {
-			t.Errorf("%d requests were refused", refused)
+			t.Errorf("%d requests were refused, want 1 to 6", refused)
 		}
 	})
 }

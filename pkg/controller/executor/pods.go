@@ -51,7 +51,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
-		return PodResult{Err: fmt.Errorf("looking whose pod %s is: %w", name, err)}
+		return PodResult{Err: fmt.Errorf("checking who controls pod %s: %w", name, err)}
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
 	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
@@ -61,7 +61,7 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 		logger.V(2).Info("The name is in use by a pod that the cache will show")
 		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
-		logger.V(2).Info("Pod is ours and was relabelled away")
+		logger.V(2).Info("Pod is controlled by the PodManager, but its labels keep it out of the cache")
 		e.States.Of(key).MarkUnsettled(name)
 	default:
 		logger.V(2).Info("The name is in use by another pod")

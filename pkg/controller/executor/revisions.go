@@ -90,7 +90,7 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
 	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
-		done.AddError(fmt.Errorf("looking whose revision %s is: %w", store.Revision.Name, err))
+		done.AddError(fmt.Errorf("checking who controls revision %s: %w", store.Revision.Name, err))
 		return false
 	}
 	owner := source.ControllerOf(stored)
@@ -105,21 +105,21 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 		e.deletePredecessorRevision(ctx, key, stored, done)
 		return false
 	}
-	klog.FromContext(ctx).V(2).Info("The revision's name is in use for something else", "revision", klog.KObj(stored))
+	klog.FromContext(ctx).V(2).Info("The name is in use by another revision", "revision", klog.KObj(stored))
 	done.Outdated, done.Collided = true, stored.Name
 	return false
 }
 
-// deletePredecessorRevision deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if it is
-// down, this PodManager would have no pods until it is back.
+// deletePredecessorRevision deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if the
+// garbage collector is down, this PodManager would have no pods until it is back.
 func (e *Executor) deletePredecessorRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, done *reconcile.Outcome) {
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
 	switch {
 	case err != nil && !apierrors.IsNotFound(err):
-		done.AddError(fmt.Errorf("looking whose revision %s is: %w", revision.Name, err))
+		done.AddError(fmt.Errorf("checking whether the owner of revision %s is gone: %w", revision.Name, err))
 		return
 	case err != nil || live.UID != done.Manager.UID: // the revision belongs to a successor, not to a predecessor
-		e.abandonPlan(key, done, reconcile.Changed("", errors.New("another PodManager has the name")))
+		e.abandonPlan(key, done, reconcile.Changed("", errors.New("another PodManager has the name now")))
 		return
 	}
 	if err := e.deleteRevision(ctx, revision); err != nil {

@@ -50,7 +50,7 @@ func TestRevisionOfNamesake(t *testing.T) {
 			}
 			list, err := kube.AppsV1().ControllerRevisions("ns").List(ctx, metav1.ListOptions{})
 			if err != nil || (len(list.Items) == 0) != test.wantGone {
-				t.Errorf("%d revisions, want it to be gone: %v; %v", len(list.Items), test.wantGone, err)
+				t.Errorf("%d revisions are left, want the revision to be deleted: %v; error %v", len(list.Items), test.wantGone, err)
 			}
 		})
 	}

@@ -40,9 +40,9 @@ func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) m
 	return labels
 }
 
-// labelForShard sets the shard label on pods and revisions of the PodManager that lack it: they are from before sharding was turned on, or another
-// client has changed the label. It reports whether there are any. If so, the sync does nothing else, because the cache shows the controller's
-// own writes only for objects that are in the shard.
+// labelForShard sets the shard label on pods and revisions of the PodManager that lack it: they were created before sharding was turned on, or
+// another client has changed the label. It reports whether there are such objects. If so, the sync does nothing else, because the cache shows the
+// controller's own writes only for objects that are in the shard.
 func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, observed *plan.Observed, done *reconcile.Outcome) bool {
 	part := e.Scopes.Of(key.Namespace).Shard()
 	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
@@ -75,7 +75,7 @@ func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, obse
 		done.Outdated = true
 		done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueCache))
 	}
-	klog.FromContext(ctx).V(2).Info("Brought pods and revisions into the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
+	klog.FromContext(ctx).V(2).Info("Labelled pods and revisions for the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	return true
 }
 

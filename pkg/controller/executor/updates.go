@@ -61,7 +61,7 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 	case apierrors.IsNotFound(getErr) || getErr == nil && live.UID != update.Pod.UID:
 		return r
 	case getErr != nil:
-		return PodResult{Err: fmt.Errorf("looking whether pod %s is still there: %w", update.Pod.Name, getErr)}
+		return PodResult{Err: fmt.Errorf("checking whether pod %s still exists: %w", update.Pod.Name, getErr)}
 	case update.Step == inplace.StepRestore:
 		return PodResult{Pod: live} // without pods/resize the pod was never resized
 	default:
@@ -70,7 +70,8 @@ func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update i
 }
 
 // errNoResize is the refusal of an API server without pods/resize.
-var errNoResize = apierrors.NewBadRequest("the API server has no pods/resize, which CPU and memory are updated in place with from Kubernetes 1.33 on")
+var errNoResize = apierrors.NewBadRequest(
+	"the API server does not serve pods/resize, without which CPU and memory cannot be updated in place; Kubernetes 1.33 and later serve it")
 
 // openGate opens the readiness gate of a pod that is about to be released, because nothing would open it later. A controller that may not
 // open it releases the pod all the same.
@@ -81,8 +82,9 @@ func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *core
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err
 }
 
-// noteRefusal returns the result of an update, unless the API server has refused it. In that case it records the refusal in an annotation of
-// the pod, so that the next sync, even one by another controller, does not repeat the update. resized means that the resize succeeded before.
+// noteRefusal returns the result of an update, unless the API server has refused it. In that case it records the refusal in an annotation of the
+// pod, so that the next sync, even one by another controller, does not repeat the update. resized means that the pod was resized before the
+// refusal.
 func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update inplace.Update, resized bool, r PodResult) PodResult {
 	if r.Err == nil || update.Step == inplace.StepRestore {
 		return r
@@ -98,7 +100,7 @@ func (e *Executor) noteRefusal(ctx context.Context, key cache.ObjectName, update
 	return noted
 }
 
-// patchInPlace patches the pod with this UID, unless there was an error before.
+// patchInPlace patches the pod with this UID. If err, the error of building the patch, is not nil, it returns that error instead.
 func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error, subresource ...string) PodResult {
 	if err != nil {
 		return PodResult{Err: err}

@@ -41,8 +41,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// An API server without pods/resize returns NotFound, just as it does for a missing pod. The former is a refusal, after which the pod may be
-// replaced. After the latter, the plan is abandoned.
+// An API server without pods/resize returns NotFound, just as it does for a missing pod. Without pods/resize, NotFound is a refusal, after which the
+// pod may be replaced. If the pod is missing, the plan is abandoned.
 func TestResizeIsNotServed(t *testing.T) {
 	const (
 		pod      = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","uid":"u","resourceVersion":"7"}}`
@@ -81,7 +81,8 @@ func TestResizeIsNotServed(t *testing.T) {
 			r := e.resizePod(ctx, cache.NewObjectName("ns", "web"), update, []byte("{}"), nil)
 			isRefused, hasChanged := r.Err != nil && requeue.Failed(v1.ReasonFailedInPlaceUpdate, r.Err).Refused(), isChanged(r.Err)
 			if isRefused != test.refused || hasChanged != test.changed || (r.Err != nil && !isRefused && !hasChanged) != test.failed || (r.Pod == nil) != (r.Err != nil) {
-				t.Errorf("pod %v, error %v, refused %v, changed %v", r.Pod != nil, r.Err, isRefused, hasChanged)
+				t.Errorf("got a pod: %v, error %v, which is a refusal: %v, or says that the pod has changed: %v",
+					r.Pod != nil, r.Err, isRefused, hasChanged)
 			}
 		})
 	}
@@ -115,16 +116,16 @@ func TestChangedMeanwhile(t *testing.T) {
 		step  inplace.Step
 		codes []int
 	}{
-		"the gate":                    {step: inplace.StepDrain, codes: []int{409}},
-		"the pod is gone":             {step: inplace.StepDrain, codes: []int{404}},
-		"the begin":                   {step: inplace.StepUpdate, codes: []int{409}},
-		"the resize":                  {step: inplace.StepUpdate, codes: []int{200, 409}},
-		"the pod is gone by then":     {step: inplace.StepUpdate, codes: []int{200, 404, 404}},
-		"after the resize":            {step: inplace.StepUpdate, codes: []int{200, 200, 409}},
-		"it is gone after":            {step: inplace.StepUpdate, codes: []int{200, 200, 404}},
-		"the resize is refused":       {step: inplace.StepUpdate, codes: []int{200, 403, 409}},
-		"the last patch is refused":   {step: inplace.StepUpdate, codes: []int{200, 200, 403, 404}},
-		"the pod's own is given back": {step: inplace.StepRestore, codes: []int{409}},
+		"the gate":                             {step: inplace.StepDrain, codes: []int{409}},
+		"the pod is gone":                      {step: inplace.StepDrain, codes: []int{404}},
+		"the begin":                            {step: inplace.StepUpdate, codes: []int{409}},
+		"the resize":                           {step: inplace.StepUpdate, codes: []int{200, 409}},
+		"the pod is gone by then":              {step: inplace.StepUpdate, codes: []int{200, 404, 404}},
+		"after the resize":                     {step: inplace.StepUpdate, codes: []int{200, 200, 409}},
+		"it is gone after":                     {step: inplace.StepUpdate, codes: []int{200, 200, 404}},
+		"the resize is refused":                {step: inplace.StepUpdate, codes: []int{200, 403, 409}},
+		"the last patch is refused":            {step: inplace.StepUpdate, codes: []int{200, 200, 403, 404}},
+		"the pod's own resources are restored": {step: inplace.StepRestore, codes: []int{409}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, ctx := ktesting.NewTestContext(t)
@@ -140,7 +141,8 @@ func TestChangedMeanwhile(t *testing.T) {
 			done := &reconcile.Outcome{Manager: Manager(1), Updated: map[inplace.Step][]*corev1.Pod{}}
 			e.applyUpdates(ctx, cache.NewObjectName("ns", "web"), []inplace.Update{update}, done)
 			if len(server.sent) != len(test.codes) || !done.Outdated || !isChanged(done.Err) || len(done.Updated) > 0 {
-				t.Errorf("%d requests, outdated %v, again %v, error %v, updated %v", len(server.sent), done.Outdated, done.Again, done.Err, done.Updated)
+				t.Errorf("%d requests, outdated %v, again %v, error %v, updated %v; want an outdated plan and a ChangedError",
+					len(server.sent), done.Outdated, done.Again, done.Err, done.Updated)
 			}
 		})
 	}

@@ -18,18 +18,18 @@ var (
 	reconciles = counters("reconcile_total", "result",
 		"Syncs of PodManagers by result: changed, unchanged, waiting (for the cache), conflict or error.")
 	Triggers = counters("triggers_total", "trigger",
-		"What PodManagers were synced for, by kind.")
+		"Triggers of syncs, by kind: why PodManagers were synced.")
 	PodFailures = counters("pod_request_failures_total", "operation",
 		"Requests to create or delete a pod that failed, by operation.")
 
 	Leaving = counters("pods_replaced_early_total", "cause",
-		"Pods created before another one is gone, by why that one leaves: drain, node loss or age.")
+		"Pods created before the pod that they replace is gone, by the reason why that pod leaves: drain, node loss or age.")
 
 	rollouts = counters("rollouts_total", "result",
 		"Rollouts by result, each counted once: completed, halted, rolled_back, deadline or superseded.")
 
 	Namespaces = gauges("namespaces", "state",
-		"Namespaces that were asked for (all of them count as one), by state: starting, served, forbidden, missing or noCRD.")
+		"Namespaces given with -namespace (without it, all namespaces count as one), by state: starting, served, forbidden, missing or noCRD.")
 
 	PolicyMissing = gauges("policy_missing", "policy",
 		"1 if a rule that keeps users from gaining rights is not in force, otherwise 0, by policy. The series is missing if the controller may not read the rules.")
@@ -45,7 +45,7 @@ var (
 	PodEvents = counter("pod_events_total",
 		"Pods that the caches have received, from a list or a watch: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",
-		"Times that all caches were thrown away because the API server had gone back in time, as after an etcd restore.")
+		"Times that all caches were rebuilt because the API server had gone back in time, as after an etcd restore.")
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 

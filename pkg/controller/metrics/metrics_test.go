@@ -18,7 +18,7 @@ func TestCountersBeginAtZero(t *testing.T) {
 	for _, family := range families {
 		for _, metric := range family.GetMetric() {
 			if value := metric.GetCounter().GetValue(); value != 0 && strings.HasPrefix(family.GetName(), subsystem) {
-				t.Errorf("%s begins at %v", family.GetName(), value)
+				t.Errorf("%s begins at %v, want 0", family.GetName(), value)
 			}
 			series[family.GetName()]++
 		}

@@ -45,7 +45,7 @@ func TestUsersOvertakeTheBacklog(t *testing.T) {
 		seen[c.next()]++
 	}
 	if len(seen) != 998 || seen["500"] != 0 {
-		t.Errorf("%d further keys, and the key that moved up came %d more times", len(seen), seen["500"])
+		t.Errorf("%d further keys, want 998; the key that moved up was queued %d more times, want none", len(seen), seen["500"])
 	}
 }
 
@@ -58,7 +58,7 @@ func TestTheBacklogIsNotStarved(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("still waiting after %d turns", 2*leastUrgentEvery)
+	t.Errorf("the least urgent key is still queued after %d turns", 2*leastUrgentEvery)
 }
 
 func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
@@ -67,6 +67,6 @@ func TestAKeyThatIsAddedAgainKeepsItsPlace(t *testing.T) {
 	c.Add(key("b"), TriggerPodChanged, 0)
 	c.Add(key("a"), TriggerPodDeleted, 0)
 	if first, second := c.next(), c.next(); first != "a" || second != "b" || c.Workqueue.Len() != 0 {
-		t.Errorf("order %s, %s and %d left", first, second, c.Workqueue.Len())
+		t.Errorf("the order is %s, %s, and %d keys are left; want a, b and none", first, second, c.Workqueue.Len())
 	}
 }

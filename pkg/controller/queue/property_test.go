@@ -16,9 +16,9 @@ type run struct {
 	fixture
 	t      *testing.T
 	random *rand.Rand
-	// backoff is when the backoff of the last sync ends if it failed; due is when the last sync asked for the next one.
+	// backoff is when the backoff of the last sync ends if that sync failed. due is when the last sync asked to be repeated.
 	backoff, due time.Time
-	pending      map[Trigger]time.Time // the events since the last sync, and when each of them may be handled at the latest
+	pending      map[Trigger]time.Time // the events since the last sync, and when each of them has to be handled at the latest
 }
 
 // event adds a trigger. It has to be handled when its delay and the backoff are over.
@@ -69,7 +69,7 @@ func (r *run) sync(mayFail bool) {
 	}
 	for t, at := range r.pending {
 		if now.After(at) {
-			r.t.Errorf("%s is still pending %v after its time", t, now.Sub(at))
+			r.t.Errorf("the event %s is still pending %v after it had to be handled", t, now.Sub(at))
 		}
 	}
 	if !r.due.IsZero() && now.After(r.due) {
@@ -79,7 +79,7 @@ func (r *run) sync(mayFail bool) {
 
 func (r *run) check(triggers []Trigger, now time.Time) {
 	if isUser := func(t Trigger) bool { return triggerPriority[t] == byUser }; now.Before(r.backoff) && !slices.ContainsFunc(triggers, isUser) {
-		r.t.Errorf("synced for %v, %v before the backoff ends", triggers, r.backoff.Sub(now))
+		r.t.Errorf("the key was synced for %v although its backoff ends only in %v", triggers, r.backoff.Sub(now))
 	}
 	for _, t := range triggers {
 		delete(r.pending, t)
@@ -89,8 +89,8 @@ func (r *run) check(triggers []Trigger, now time.Time) {
 	}
 }
 
-// Whatever happens, and however syncs end: a key is never synced within the backoff of a failed sync, but for a user; each event is handled as soon
-// as its delay and the backoff are over; and a key that is due is synced.
+// Whatever happens, and however syncs end: a key is never synced within the backoff of a failed sync, except for a change by a user; each event is
+// handled as soon as its delay and the backoff are over; and a key that is due is synced.
 func TestBackoffsAndEvents(t *testing.T) {
 	kinds := []Trigger{TriggerManagerChanged, TriggerMetadata, TriggerPodChanged, TriggerPodDeleted, TriggerStatusChanged}
 	for seed := range uint64(50) {
@@ -108,7 +108,7 @@ func TestBackoffsAndEvents(t *testing.T) {
 				time.Sleep(5 * time.Millisecond)
 			}
 			if len(r.pending) > 0 || len(f.entries) > 0 || f.Workqueue.Len() > 0 {
-				t.Errorf("seed %d: pending %v, entries %v", seed, r.pending, f.entries)
+				t.Errorf("seed %d: after the last sync, the events %v are pending and the entries %v are left", seed, r.pending, f.entries)
 			}
 		})
 		if t.Failed() {

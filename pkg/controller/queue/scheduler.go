@@ -116,7 +116,7 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 	switch {
 	case !found:
 		return nil, requeue.Requeue{}
-	case a.clock.Now().Before(e.backoff): // the timer is that of an event before the failed sync
+	case a.clock.Now().Before(e.backoff): // an event before the failed sync has set this timer
 		return nil, e.due
 	}
 	triggers, e.triggers, e.backoff = e.triggers, nil, time.Time{}
@@ -131,8 +131,8 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 }
 
 // Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the
-// key is requeued. The backoff of earlier failures stays if keepBackoff is set: the sync only waits for
-// the cache, or the API server has refused a part of its plan, so that it could not do what had failed before.
+// key is requeued. If keepBackoff is set, the backoff of earlier failures stays: the sync waits for the cache, or the API server has
+// refused a part of its plan, so it may not have repeated the request that failed.
 func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBackoff bool, err error) requeue.Requeue {
 	switch {
 	case err != nil:
@@ -149,7 +149,7 @@ func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBack
 			e.due = again // an earlier time would be within the backoff
 		}
 		isByUser := slices.ContainsFunc(e.triggers, func(t Trigger) bool { return triggerPriority[t] == byUser })
-		if err != nil && !isByUser { // what a user has changed during the sync may be the remedy
+		if err != nil && !isByUser { // a user's change during the sync may have removed the cause
 			e.backoff = again.At
 		}
 	})

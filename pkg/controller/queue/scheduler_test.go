@@ -14,7 +14,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// fixture is an scheduler that uses the fake time of a synctest bubble.
+// fixture is a scheduler that uses the fake time of a synctest bubble.
 type fixture struct{ *Scheduler }
 
 func withScheduler(t *testing.T, test func(t *testing.T, f fixture)) {
@@ -129,7 +129,7 @@ func TestScheduler(t *testing.T) {
 					got = append(got, f.queuedFor())
 				}
 				if !slices.Equal(got, test.want) {
-					t.Errorf("taken for %v, want %v", got, test.want)
+					t.Errorf("the triggers are %v, want %v", got, test.want)
 				}
 			})
 		})
@@ -143,11 +143,11 @@ func TestDueSurvivesAnEarlierTimer(t *testing.T) {
 		f.Finish(key("web"), requeue.After(time.Now(), time.Minute, requeue.RequeueRefused), false, nil)
 		time.Sleep(time.Millisecond)
 		if got := f.queuedFor(); got != "[podChanged]" {
-			t.Errorf("taken for %s, want the event", got)
+			t.Errorf("the triggers are %s, want the event", got)
 		}
 		time.Sleep(time.Minute)
 		if got := f.queuedFor(); got != "[time]" {
-			t.Errorf("taken for %s, want the time", got)
+			t.Errorf("the triggers are %s, want the time", got)
 		}
 	})
 }
@@ -160,12 +160,12 @@ func TestBackoffGrows(t *testing.T) {
 			started := time.Now()
 			wait := f.Finish(key("web"), requeue.Requeue{}, false, errors.New("no")).At.Sub(started)
 			if wait < last*3/4 || wait > maxBackoff*5/4 {
-				t.Fatalf("waits %v after %v", wait, last)
+				t.Fatalf("the backoff is %v after a backoff of %v", wait, last)
 			}
 			last = wait
 		}
 		if last < maxBackoff {
-			t.Errorf("waits %v in the end", last)
+			t.Errorf("the last backoff is %v, want at least maxBackoff", last)
 		}
 	})
 }
@@ -184,12 +184,12 @@ func TestOtherShardsKeysStayOut(t *testing.T) {
 		}
 		synctest.Wait()
 		if got, _ := a.Workqueue.Get(); a.Workqueue.Len() != 0 || got != key("web") || len(a.entries) != 1 {
-			t.Errorf("took %v, and %d keys are left", got, a.Workqueue.Len())
+			t.Errorf("the first key is %v, and %d keys are left; want web and none", got, a.Workqueue.Len())
 		}
 	})
 }
 
-// The backoff grows until a sync has succeeded. A sync that could not do all of its plan has not.
+// The backoff grows until a sync has succeeded. A sync that could not carry out all of its plan has not succeeded.
 func TestBackoffIsKept(t *testing.T) {
 	web := key("web")
 	withScheduler(t, func(t *testing.T, f fixture) {
@@ -199,7 +199,7 @@ func TestBackoffIsKept(t *testing.T) {
 			want        int
 		}{{false, errors.New("no"), 1}, {true, nil, 1}, {false, errors.New("no"), 2}, {false, nil, 0}} {
 			if f.Finish(web, requeue.Requeue{}, step.keepBackoff, step.err); f.Workqueue.NumRequeues(web) != step.want {
-				t.Errorf("%+v: %d failures", step, f.Workqueue.NumRequeues(web))
+				t.Errorf("after %+v, the workqueue counts %d failures", step, f.Workqueue.NumRequeues(web))
 			}
 		}
 	})

@@ -44,7 +44,7 @@ func TestOneWorker(t *testing.T) {
 	a.Employ(1)
 	for _, key := range of("ns", 3) {
 		if !a.Begin(key) {
-			t.Errorf("%v does not get the only worker, which is idle", key)
+			t.Errorf("the key %v does not get the only worker, although it is idle", key)
 		}
 		a.End(key)
 	}
@@ -61,7 +61,7 @@ func TestWaitingKeysAreQueuedAgain(t *testing.T) {
 	}
 	a.update(keys[7], func(e *entry) { e.triggers = []Trigger{TriggerManagerChanged} })
 	if got := a.begin(keys); got != 1 {
-		t.Fatalf("%d have begun", got)
+		t.Fatalf("%d syncs have begun, want 1", got)
 	}
 	a.begin(keys[1:3]) // events for keys that are waiting already
 	var order []string
@@ -82,6 +82,6 @@ func TestWaitingKeysAreQueuedAgain(t *testing.T) {
 	}
 	slices.Sort(order[1:])
 	if want := []string{"h", "b", "c", "d", "e", "f", "g", "i"}; !slices.Equal(order, want) {
-		t.Errorf("begun in the order %v, want %v", order, want)
+		t.Errorf("the syncs began in the order %v, want %v", order, want)
 	}
 }

@@ -28,8 +28,8 @@ type Outcome struct {
 	Outdated bool
 	// Finalized means that the finalizer was removed from a PodManager that is being deleted, so there is no status to write any more.
 	Finalized bool
-	// Failure is the failure to report in the status. FailedNow means that a request of this sync has failed so. Otherwise an earlier one has,
-	// and its backoff is not over.
+	// Failure is the failure to report in the status. FailedNow means that a request of this sync has failed in this way. Otherwise the
+	// failure is from an earlier sync, and its backoff is not over.
 	Failure   *requeue.Failure
 	FailedNow bool
 	// Err is the first error, which requeues the key with backoff. errors counts all of them. A refusal is not an error: it has a hold

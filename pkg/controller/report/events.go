@@ -32,7 +32,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	}
 	if done.Collided != "" {
 		r.recorder.warn(done.Manager, nil, v1.EventCollision, "StoreRevision",
-			fmt.Sprintf("The name %s is in use for something else: the revision gets another one", done.Collided))
+			fmt.Sprintf("The name %s is in use by another revision: the revision gets another name", done.Collided))
 	}
 	event(v1.EventReleased, "Release", done.Released, "Released", "")
 	event(v1.EventAdopted, "Adopt", done.Adopted, "Adopted", "")
@@ -104,7 +104,7 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 	memory.ReportedForeign = names
 }
 
-// reportFailure sends a warning about a failure, and logs it if it is news. A failure that happens again is the same event, which counts.
+// reportFailure sends a warning about a failure, and logs it if it is news. A repeated failure is the same event, whose count grows.
 func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
 	memory := r.States.Of(key)
 	if done.Failure == nil {

@@ -31,7 +31,7 @@ func quota(version, pod, used int) *reconcile.Outcome {
 	return done
 }
 
-// held makes the failure one of an earlier sync.
+// held returns the outcome of a later sync in which the failure is only reported again.
 func held(done *reconcile.Outcome) *reconcile.Outcome {
 	return &reconcile.Outcome{Manager: done.Manager, Failure: done.Failure}
 }
@@ -44,8 +44,8 @@ func (s *spy) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, args .
 	s.sent = append(s.sent, fmt.Sprintf("%s %s: %.14s", regarding.(*corev1.ObjectReference).ResourceVersion, reason, rest))
 }
 
-// A refusal that does not change is one event, about one version of the object, however many pods and amounts its message names. It is sent once for
-// each refused request, so that client-go counts. Another refusal is another event, and so is one after a success.
+// A refusal that does not change is one event, about one version of the object, however many pods and amounts its message names. It is sent for each
+// sync with a refused request, so that client-go counts. Another refusal is another event, and so is the same refusal after a success.
 func TestRefusalIsOneEvent(t *testing.T) {
 	security := func(version int) *reconcile.Outcome {
 		done := quota(version, 0, 0)
@@ -64,10 +64,10 @@ func TestRefusalIsOneEvent(t *testing.T) {
 		syncs []*reconcile.Outcome
 		want  string
 	}{
-		"once":                      {[]*reconcile.Outcome{quota(10, 3, 3)}, "10 FailedCreate: exceeded quota"},
-		"again and again":           {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 3, 3), quota(12, 3, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
-		"for other pods, of others": {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 4, 2), quota(12, 17, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
-		"in backoff":                {[]*reconcile.Outcome{quota(10, 3, 3), held(quota(11, 3, 3)), held(quota(12, 3, 3))}, "10 FailedCreate: exceeded quota"},
+		"once":                       {[]*reconcile.Outcome{quota(10, 3, 3)}, "10 FailedCreate: exceeded quota"},
+		"again and again":            {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 3, 3), quota(12, 3, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
+		"for other pods and amounts": {[]*reconcile.Outcome{quota(10, 3, 3), quota(11, 4, 2), quota(12, 17, 3)}, "10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota|10 FailedCreate: exceeded quota"},
+		"in backoff":                 {[]*reconcile.Outcome{quota(10, 3, 3), held(quota(11, 3, 3)), held(quota(12, 3, 3))}, "10 FailedCreate: exceeded quota"},
 		"in backoff, after a restart of the controller": {[]*reconcile.Outcome{held(quota(10, 3, 3))}, "10 FailedCreate: exceeded quota"},
 		"another one": {[]*reconcile.Outcome{quota(10, 3, 3), security(11), security(12)}, "10 FailedCreate: exceeded quota|11 FailedCreate: violates PodSe|11 FailedCreate: violates PodSe"},
 		"two in turn": {[]*reconcile.Outcome{quota(10, 3, 3), security(11), quota(12, 3, 3), deletion(13), security(14), deletion(15)},
@@ -91,7 +91,7 @@ func TestRefusalIsOneEvent(t *testing.T) {
 	}
 }
 
-// written is an API server that keeps what it gets.
+// written is an API server that records the writes of events.
 type written struct{ calls chan string }
 
 func (w written) Create(_ context.Context, event *eventsv1.Event) (*eventsv1.Event, error) {

@@ -26,7 +26,7 @@ const (
 	maxNoteBytes    = 1024
 	// maxEventWrites is how many events are written at the same time. It is low because pod requests are more important than events.
 	maxEventWrites = 2
-	// maxPendingEvents is how many events may wait, each in a goroutine of client-go, while the API server takes its time.
+	// maxPendingEvents is how many events may wait, each in a goroutine of client-go, while the API server is slow.
 	maxPendingEvents = 1000
 	// flushTimeout is how long writing the last events may take when the process ends.
 	flushTimeout = 3 * time.Second
@@ -90,7 +90,7 @@ func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*
 	return s.write(func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, event, data) })
 }
 
-// write writes an event once there is a slot. client-go drops an event that is refused as one too many.
+// write writes an event once there is a slot. If too many events are pending, it fails with an error for which client-go drops the event.
 func (s *sink) write(send func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	defer s.pending.Add(-1)
 	if s.pending.Add(1) > maxPendingEvents {

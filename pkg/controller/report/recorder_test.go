@@ -48,7 +48,7 @@ func TestEventsAreNotLost(t *testing.T) {
 	}
 	for _, event := range list.Items {
 		if len(event.Note) > maxNoteBytes || len(event.Note) < maxNoteBytes-5 || !utf8.ValidString(event.Note) {
-			t.Errorf("a note of %d bytes", len(event.Note))
+			t.Errorf("a note has %d bytes, want almost %d, in valid UTF-8", len(event.Note), maxNoteBytes)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestEventsThatWaitAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		if refused.Load() != 5 {
-			t.Errorf("%d events too many were refused, want 5", refused.Load())
+			t.Errorf("%d events were refused, want 5", refused.Load())
 		}
 		<-s.slots
 	})

@@ -44,7 +44,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 		current, err = r.patchStatus(ctx, key, manager, wanted)
 	}
 	if apierrors.IsNotFound(err) {
-		// The PodManager is gone, which a live read will confirm, or a webhook claims so.
+		// The PodManager is gone, which a live read will confirm, or a webhook has returned NotFound.
 		r.States.Of(key).ReadLive = true
 		return reconcile.Changed(key.String(), fmt.Errorf("writing the status: %w", err))
 	}
@@ -66,7 +66,7 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	return nil
 }
 
-var errOtherController = errors.New("another controller has written it")
+var errOtherController = errors.New("another controller has written the status")
 
 // patchStatus writes a status without a resourceVersion, unless another controller has changed the fields that record rollouts.
 func (r *Reporter) patchStatus(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, wanted v1.PodManagerStatus) (*v1.PodManager, error) {

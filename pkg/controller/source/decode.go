@@ -21,9 +21,10 @@ const Undecodable = "apps.mycompany.com/undecodable"
 
 var managerResource = v1.GroupVersionKind.GroupVersion().WithResource("podmanagers")
 
-// NewManagerClient returns a client of PodManagers that decodes each object separately, and does not decode objects that cost too much. The
-// generated client fails for a whole list if a single object does not fit the Go type, which may happen with an edited CRD or a CRD of
-// another version. Then no PodManager would be synced any more.
+// NewManagerClient returns a client of PodManagers that decodes each object separately. An object that does not fit the Go type, or that would take
+// too much time or memory to decode, keeps its identity, its status if that fits, and the Undecodable annotation. With the generated client, one
+// object that does not fit the Go type makes the whole list fail, so that the informer cannot sync. A stored object may not fit if the CRD was
+// edited, or if the CRD is of another version.
 func NewManagerClient(config *rest.Config) (managersv1.AppsV1Interface, error) {
 	config = rest.CopyConfig(config)
 	version := managerResource.GroupVersion()
@@ -73,8 +74,8 @@ func decodeList(data []byte, list *v1.PodManagerList) error {
 	return nil
 }
 
-// decode always returns a PodManager. If the object does not fit the Go type, or would cost too much, the PodManager has its identity, the
-// status if that fits, and the Undecodable annotation.
+// decode always returns a PodManager. If the object does not fit the Go type, or would take too much time or memory to decode, the PodManager has
+// its identity, its status if that fits, and the Undecodable annotation.
 func decode(data []byte) *v1.PodManager {
 	manager := &v1.PodManager{}
 	err := bounds.Unmarshal(data, manager)

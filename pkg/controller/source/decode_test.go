@@ -51,11 +51,11 @@ func TestDecodeList(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list.ResourceVersion != "9" || list.Continue != "more" || len(list.Items) != 4 {
-		t.Fatalf("list %+v", list.ListMeta)
+		t.Fatalf("the list has %d items and the metadata %+v", len(list.Items), list.ListMeta)
 	}
 	good, bad, fine, large := list.Items[0], list.Items[1], list.Items[2], list.Items[3]
 	if good.DesiredReplicas() != 3 || fine.DesiredReplicas() != 1 || len(good.Annotations) != 1 || good.Annotations["team"] != "a" || len(good.ManagedFields) > 0 {
-		t.Errorf("good PodManagers: %+v, %+v", good, fine)
+		t.Errorf("the PodManagers that fit are decoded as %+v, %+v", good, fine)
 	}
 	checkUndecodable(t, &bad)
 	checkUndecodable(t, &large)
@@ -65,10 +65,10 @@ func TestDecodeList(t *testing.T) {
 func checkUndecodable(t *testing.T, broken *v1.PodManager) {
 	t.Helper()
 	if broken.Name == "" || broken.UID != "uid" || broken.Finalizers[0] != v1.Finalizer || broken.ResourceVersion != "5" || broken.Status.Replicas != 2 || broken.Spec.Replicas != nil {
-		t.Errorf("undecodable PodManager: %+v", broken)
+		t.Errorf("the PodManager that does not fit is decoded as %+v", broken)
 	}
 	if why := broken.Annotations[Undecodable]; !strings.Contains(why, "spec.replicas") {
-		t.Errorf("%s is annotated with %q", broken.Name, why)
+		t.Errorf("%s is annotated with %q, want the field spec.replicas", broken.Name, why)
 	}
 }
 

@@ -42,13 +42,13 @@ func FuzzDecode(f *testing.F) {
 		why, isMarked := got.Annotations[Undecodable]
 		switch {
 		case isMarked && why == "":
-			t.Error("it is marked, and nobody knows why")
+			t.Error("the PodManager is marked as undecodable without a reason")
 		case !isMarked && !fits:
-			t.Errorf("decoded, although JSON does not fit: %s", data)
+			t.Errorf("decoded, although the JSON does not fit the type: %s", data)
 		case !isMarked && !equality.Semantic.DeepEqual(got.Spec, want.Spec):
 			t.Errorf("the spec became %+v, want %+v", got.Spec, want.Spec)
 		case isMarked && !equality.Semantic.DeepEqual(got.Spec, v1.PodManagerSpec{}):
-			t.Errorf("half of a spec: %+v", got.Spec)
+			t.Errorf("an undecodable PodManager has a part of its spec: %+v", got.Spec)
 		}
 		trimRevision(t, spec)
 	})

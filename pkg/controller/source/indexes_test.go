@@ -43,7 +43,7 @@ func TestClaim(t *testing.T) {
 			claims := Claim(web, []*corev1.Pod{test.pod})
 			got := map[bool]string{len(claims.Own) == 1: "own", len(claims.Orphans) == 1: "orphan", len(claims.Leftovers) == 1: "leftover"}[true]
 			if got != test.want {
-				t.Errorf("it is %q, want %q", got, test.want)
+				t.Errorf("the pod is %q, want %q", got, test.want)
 			}
 		})
 	}

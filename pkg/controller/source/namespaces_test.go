@@ -20,7 +20,7 @@ func TestLiveReadsKeepToTheSelector(t *testing.T) {
 		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", Labels: map[string]string{"team": team}}}
 		scopes := ByNamespace{metav1.NamespaceAll: {selector: mine}}
 		if _, err := scopes.Live(context.Background(), fake.NewSimpleClientset(manager).AppsV1(), cache.MetaObjectToName(manager)); (err == nil) != isOurs || (!isOurs && !apierrors.IsNotFound(err)) {
-			t.Errorf("team %s: %v", team, err)
+			t.Errorf("a live read of a PodManager of team %s returns the error %v", team, err)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func TestDraining(t *testing.T) {
 		full := nodeNamed("a", "", corev1.ConditionTrue, change)
 		trimmed, _ := trimNode(full)
 		if got := known(trimmed.(*corev1.Node)).Of("a").Draining; got != want {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("a node is draining because it %q, want %q", got, want)
 		}
 	}
 }
@@ -90,15 +90,15 @@ func TestLostNodes(t *testing.T) {
 		time.Sleep(time.Minute)
 		n.set(nodeNamed("a", "", lost))
 		if since := n.Of("a").LostSince; !since.Equal(first) {
-			t.Errorf("another event has moved it to %v", since)
+			t.Errorf("another event has changed LostSince to %v", since)
 		}
 		n.set(nodeNamed("a", "", lost, func(n *corev1.Node) { n.Status.Conditions[0].LastTransitionTime = metav1.Now() }))
 		if since := n.Of("a").LostSince; !since.Equal(time.Now()) {
-			t.Errorf("it was back without an event, and is lost anew: since %v", since)
+			t.Errorf("the node was back without an event and is lost again, but LostSince is %v", since)
 		}
 		n.set(nodeNamed("a", "", ready))
 		if !n.Of("a").LostSince.IsZero() {
-			t.Error("lost although it is back")
+			t.Error("the node is lost although it is back")
 		}
 	})
 }
@@ -133,10 +133,10 @@ func TestNoneLostWhileListing(t *testing.T) {
 	n.set(nodeNamed("a", "", corev1.ConditionUnknown))
 	n.set(nodeNamed("b", "", corev1.ConditionTrue))
 	if a, c := n.Of("a"), n.Of("c"); !a.LostSince.IsZero() || !a.IsUnknown || !c.IsUnknown {
-		t.Errorf("%+v, and of a node not heard of %+v", a, c)
+		t.Errorf("while nodes are listed, a known node is %+v, and an unknown one %+v", a, c)
 	}
 	if n.listed(); n.Of("a").LostSince.IsZero() || n.Of("a").IsUnknown {
-		t.Error("not lost, although all nodes are known")
+		t.Error("the node is not lost, although all nodes are known")
 	}
 }
 
@@ -192,22 +192,22 @@ func TestNodesOnDemand(t *testing.T) {
 		go n.Run(ctx)
 		synctest.Wait()
 		if len(kube.Actions()) > 0 || n.Forbidden() {
-			t.Errorf("before it is needed: %v", kube.Actions())
+			t.Errorf("requests before a PodManager needs nodes: %v", kube.Actions())
 		}
 		n.Need()
 		n.Need()
 		synctest.Wait()
 		if !n.Forbidden() {
-			t.Error("the refusal is not known")
+			t.Error("Forbidden is false after a refusal")
 		}
 		time.Sleep(time.Minute) // until the next try
 		synctest.Wait()
 		if n.Forbidden() || n.Of("a").Draining == "" || n.listing {
-			t.Errorf("forbidden %v, %v, listing %v", n.Forbidden(), n.Of("a"), n.listing)
+			t.Errorf("after the next try: forbidden %v, the node is %+v, still listing %v", n.Forbidden(), n.Of("a"), n.listing)
 		}
 		n.setForbidden(true)
 		if !n.Of("a").IsUnknown {
-			t.Error("a node is taken for what it was before the API server refused to list nodes")
+			t.Error("a node is known although the API server refuses to list nodes")
 		}
 		cancel()
 		synctest.Wait()
@@ -218,12 +218,12 @@ func TestNodesOnDemand(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if is := n.Of("a"); is.Draining != "" || is.IsUnknown || n.Forbidden() {
-			t.Errorf("after it began anew: %+v", is)
+			t.Errorf("after the caches were rebuilt, the node is %+v", is)
 		}
 		cancel()
 		synctest.Wait()
 	})
 	if (*Nodes)(nil).Need(); !(*Nodes)(nil).Forbidden() {
-		t.Error("without nodes, they are forbidden")
+		t.Error("Forbidden is false, although nodes are not watched")
 	}
 }

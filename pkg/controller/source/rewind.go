@@ -31,7 +31,8 @@ const (
 	rewindRetry    = time.Second
 )
 
-// maxWitnesses is how many objects a source is checked by. A single object may have been written again at the same version by chance.
+// maxWitnesses is how many objects a source is checked by. After a restore, a single object may by chance have been written again at the
+// version that its witness recorded.
 const maxWitnesses = 3
 
 var errRewound = errors.New("the API server has gone back in time")
@@ -39,9 +40,10 @@ var errRewound = errors.New("the API server has gone back in time")
 // checkedSource is the ListWatch of an informer. It detects that the API server has gone back in time, for example because etcd was restored
 // from a backup.
 //
-// An informer would resume its watch at a version that the API server has yet to reach, and miss every change up to it. So before each
-// request the source checks whether the API server still has the history that it has sent before. The witnesses are the objects that changed
-// last. The source compares them as of the version that the informer has reached, not as of now, because a late event is not evidence.
+// Without this check, an informer would resume its watch at a version that the restored API server has yet to reach, and miss every change up to
+// that version. So before each request the source checks whether the API server still has the history that it has sent before. The witnesses are
+// the objects that changed last. The source compares them as of the version that the informer has reached, not as of now: an object whose latest
+// event has yet to arrive is no evidence.
 type checkedSource struct {
 	resource            schema.GroupVersionResource
 	namespace, selector string
@@ -51,8 +53,8 @@ type checkedSource struct {
 	// server's cache and be older than the last writes of the shard's previous holder. A watch that starts with all objects is consistent
 	// anyway.
 	consistentList bool
-	// answered is called after each request of the informer, rewound if the API server has gone back in time. Both are set before the
-	// informer starts.
+	// answered is called after each request of the informer, and rewound when the source detects that the API server has gone back in time. Both
+	// are set before the informer starts.
 	answered func(ctx context.Context, err error)
 	rewound  func(err error)
 
@@ -79,7 +81,7 @@ func (w witness) confirms(list *metav1.PartialObjectMetadataList) bool {
 	return list.Items[0].UID == w.uid && list.Items[0].ResourceVersion == w.version
 }
 
-// isNewer reports whether a list shows an older version of the witness.
+// isNewer reports whether a list shows an older version of the object than the witness recorded.
 func (w witness) isNewer(list *metav1.PartialObjectMetadataList) bool {
 	return len(list.Items) > 0 && list.Items[0].UID == w.uid && consistency.IsNewer(w.version, list.Items[0].ResourceVersion)
 }
@@ -172,7 +174,8 @@ func (s *checkedSource) check(ctx context.Context, most int) (err error) {
 	return err
 }
 
-// hear compares a witness with its current state. If that may be a later change, it also compares it with the state at the version.
+// hear compares a witness with the current state of its object. If a later change may explain a difference, it compares the witness with the state
+// of the object at the version.
 func (s *checkedSource) hear(ctx context.Context, version string, w witness) error {
 	named := metav1.ListOptions{LabelSelector: s.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.name.Name).String()}
 	list, err := s.ask(ctx, version, w.name.Namespace, named)
@@ -256,7 +259,7 @@ func (w *notedWatch) note(event watch.EventType, object metav1.Object) {
 	if event != watch.Bookmark {
 		w.source.note(object, event == watch.Deleted)
 	}
-	if event == watch.Bookmark || w.source.version != "" { // the first bookmark ends a list, whose objects come in any order
+	if event == watch.Bookmark || w.source.version != "" { // the objects of a list come in any order; the first bookmark ends it
 		w.source.version = object.GetResourceVersion()
 	}
 }

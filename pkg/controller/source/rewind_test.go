@@ -28,7 +28,7 @@ func podAt(text string) *corev1.Pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(uid), ResourceVersion: version}}
 }
 
-// The source has seen web/1 at version 5, and everything up to version 9. It compares that with the API server.
+// The source has seen web with UID 1 at version 5, and everything up to version 9. It compares this with the API server.
 func TestRewind(t *testing.T) {
 	away := errors.New("away")
 	for name, test := range map[string]struct {
@@ -67,7 +67,7 @@ func TestRewind(t *testing.T) {
 				t.Errorf("got %v, want %v", err, test.want)
 			}
 			if isRewound := errors.Is(test.want, errRewound); isRewound != (evidence != nil) {
-				t.Errorf("the evidence is %v", evidence)
+				t.Errorf("rewound was called with the error %v", evidence)
 			}
 			if asked != test.asks {
 				t.Errorf("%d requests, want %d", asked, test.asks)
@@ -86,7 +86,7 @@ func TestRewindWithoutWitness(t *testing.T) {
 		asked := 0
 		source := &checkedSource{client: testServer{version: test.now, asked: &asked}, rewound: func(error) {}, version: test.told}
 		if err := source.check(t.Context(), maxWitnesses); !errors.Is(err, test.want) || asked != test.asks {
-			t.Errorf("told %q, and now %s: got %v by %d requests", test.told, test.now, err, asked)
+			t.Errorf("seen up to version %q, now at %s: got error %v after %d requests", test.told, test.now, err, asked)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestNoRequestAfterRewind(t *testing.T) {
 		_, err1 := s.listWatch().ListWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "9"})
 		_, err2 := s.listWatch().WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "9"})
 		if err1 == nil || err2 == nil || api.requests > 0 || !slices.Equal(answers, []error{err1, err2}) {
-			t.Errorf("the answers are %v, after %d requests", answers, api.requests)
+			t.Errorf("the errors are %v, after %d requests of the informer; want two errors and no request", answers, api.requests)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestStoppedWatch(t *testing.T) {
 		w.Stop()
 		synctest.Wait()
 		if _, more := <-w.ResultChan(); more || s.version != "9" || len(s.witnesses) > 0 {
-			t.Errorf("told %+v up to version %s", s.witnesses, s.version)
+			t.Errorf("the witnesses are %+v at version %s, want none at version 9", s.witnesses, s.version)
 		}
 	})
 }

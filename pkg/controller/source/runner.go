@@ -50,7 +50,8 @@ func (r *scopeRunner) State() ScopeState {
 	return r.state
 }
 
-// run starts the informers of the scope once they have the rights to list and watch, and reviews the rights until ctx is done.
+// run starts the informers of the scope once the controller has the rights to list and watch. Until ctx is done, it reviews the rights repeatedly
+// while some are lacking, and whenever a request was refused.
 func (r *scopeRunner) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()

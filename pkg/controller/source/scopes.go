@@ -158,11 +158,11 @@ func (f facts) state() ScopeState {
 	case !f.verdict.MayRead():
 		state.Phase, state.Why = ScopeForbidden, f.verdict.Refusal(f.namespace)
 	case f.err != nil && !f.synced:
-		state.Phase, state.Why = ScopeStarting, "the API server does not answer what is permitted"
+		state.Phase, state.Why = ScopeStarting, "the API server does not answer access reviews"
 	case len(f.refused) > 0:
-		state.Phase, state.Why = ScopeStarting, "it is permitted now, but was refused before; that is tried again within a minute"
+		state.Phase, state.Why = ScopeStarting, "the rights are granted now, but an earlier list or watch was refused; it is retried within a minute"
 	case !f.synced:
-		state.Phase, state.Why = ScopeStarting, "its caches are not filled yet"
+		state.Phase, state.Why = ScopeStarting, "the caches are not filled yet"
 	case len(f.verdict.Lacking) > 0:
 		state.Phase, state.Why = ScopeServed, f.verdict.Refusal(f.namespace)
 	default:

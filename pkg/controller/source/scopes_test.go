@@ -176,17 +176,17 @@ func TestScopesWithDifferentRights(t *testing.T) {
 		expect("later", "served forbidden missing", 2)
 		for _, action := range s.kube.Actions() {
 			if action.GetNamespace() != "a" {
-				t.Errorf("%s %s in %s, which is not permitted", action.GetVerb(), action.GetResource().Resource, action.GetNamespace())
+				t.Errorf("sent %s %s in namespace %s without having the rights", action.GetVerb(), action.GetResource().Resource, action.GetNamespace())
 			}
 		}
 		if s.reviews["a"] != 1 || s.reviews["b"] < 20 || s.reviews["b"] > 40 {
-			t.Errorf("reviewed %v times", s.reviews)
+			t.Errorf("the rights were reviewed %v times; want a once, and b 20 to 40 times", s.reviews)
 		}
 		s.permit("b", access.Verdict{})
 		time.Sleep(30 * time.Second)
 		expect("when permitted", "served served missing", 3)
 		if s.lines(`Served scope="namespace b"`) != 1 {
-			t.Errorf("not logged:\n%s", s.sink.GetBuffer())
+			t.Errorf("the log does not say that namespace b is served:\n%s", s.sink.GetBuffer())
 		}
 	})
 }

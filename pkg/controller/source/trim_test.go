@@ -78,7 +78,7 @@ func TestTrimOtherPods(t *testing.T) {
 	probed.Status.ContainerStatuses[0].Started = ptr.To(false)
 	probed.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	if Trim(probed); probed.Status.ContainerStatuses[0].Started == nil || *probed.Status.ContainerStatuses[0].Started {
-		t.Errorf("a container whose startup probe has not succeeded has started: %+v", probed.Status.ContainerStatuses[0])
+		t.Errorf("a container whose startup probe has not succeeded counts as started: %+v", probed.Status.ContainerStatuses[0])
 	}
 	foreign, want := wholePod(corev1.PodRunning), wholePod(corev1.PodRunning)
 	foreign.OwnerReferences[0].Kind, want.OwnerReferences[0].Kind = "ReplicaSet", "ReplicaSet"
@@ -121,7 +121,7 @@ func TestInformersGetTrimmedObjects(t *testing.T) {
 		"a list": &list.(*corev1.PodList).Items[0], "an event": next(watch.Added), "another": next(watch.Modified), "a last one": next(watch.Deleted),
 	} {
 		if len(pod.Labels) != 1 || len(pod.Annotations) != 0 {
-			t.Errorf("the pod of %s is whole: %+v", what, pod.ObjectMeta)
+			t.Errorf("the pod of %s is not trimmed: %+v", what, pod.ObjectMeta)
 		}
 	}
 	if bookmark := next(watch.Bookmark); bookmark.Annotations[metav1.InitialEventsAnnotationKey] != "true" {

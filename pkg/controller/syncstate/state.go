@@ -113,7 +113,7 @@ func (m *State) FoundChanged(object string) bool {
 	return m.changedBefore[object]
 }
 
-// NoteStatus records a status that was written, and what the API server kept of it. It returns true if a part was lost, and nothing was lost
+// NoteStatus records a status that was written, and what the API server kept of it. It returns true if a part was lost, but not
 // the time before.
 func (m *State) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	wasLost := m.written != nil
@@ -167,8 +167,8 @@ func (m *State) HoldsOf(manager *v1.PodManager) map[requeue.BackoffKey]requeue.B
 const maxReported = 16
 
 // ReportFailure records that an event warns about a failure. It returns the object of that event, and whether the failure is news. A failure that is
-// not news has the object of its first event: client-go counts events about the same version of an object, and each status write makes another
-// version.
+// not news has the object of its first event: client-go counts events only if they are about the same version of the object, and
+// each status write makes another version.
 func (m *State) ReportFailure(failure requeue.Failure, manager *v1.PodManager) (about *corev1.ObjectReference, isNews bool) {
 	kind := failure.Kind()
 	if known := m.reported[kind]; known != nil && known.UID == manager.UID {

@@ -22,19 +22,19 @@ func TestNoteStatus(t *testing.T) {
 		t.Error("fractions of a second count as lost")
 	}
 	if whole := m.WithWholeStatus(&v1.PodManager{Status: *kept}); whole.Status.Image != "app:1" {
-		t.Errorf("got %+v", whole.Status)
+		t.Errorf("a status that was kept became %+v", whole.Status)
 	}
 	pruned := &v1.PodManagerStatus{Replicas: 3, Conditions: kept.Conditions}
 	if !m.NoteStatus(written, pruned) {
-		t.Error("the image that is lost is not noticed")
+		t.Error("NoteStatus does not report that the image was lost")
 	}
 	if m.NoteStatus(written, pruned) {
-		t.Error("it is noticed twice")
+		t.Error("NoteStatus reports the same loss twice")
 	}
 	if whole := m.WithWholeStatus(&v1.PodManager{Status: *pruned}); whole.Status.Image != "app:1" {
-		t.Errorf("the status is written again and again: %+v", whole.Status)
+		t.Errorf("WithWholeStatus does not restore the image, so that each sync would write the status: %+v", whole.Status)
 	}
 	if other := m.WithWholeStatus(&v1.PodManager{Status: v1.PodManagerStatus{Replicas: 4}}); other.Status.Image != "" {
-		t.Errorf("a status that others have written is replaced: %+v", other.Status)
+		t.Errorf("WithWholeStatus replaces a status that another client has written: %+v", other.Status)
 	}
 }

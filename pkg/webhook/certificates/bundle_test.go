@@ -122,7 +122,7 @@ func TestConfigurations(t *testing.T) {
 				held = append(held, string(bundle))
 			}
 			if !slices.Equal(held, test.held) {
-				t.Fatalf("holds %q, want %q", held, test.held)
+				t.Fatalf("the object holds the bundles %q, want %q", held, test.held)
 			}
 			if len(held) == 0 {
 				return
@@ -149,6 +149,6 @@ func checkApplied(t *testing.T, api *apiServer, want string) {
 		t.Errorf("applied\n%s, error %v, want\n%s", got, err, want)
 	}
 	if !strings.Contains(api.query, "fieldManager=podmanager-webhook") || !strings.Contains(api.query, "force=true") {
-		t.Errorf("applied with %s", api.query)
+		t.Errorf("the query of the apply request is %s", api.query)
 	}
 }

@@ -48,7 +48,7 @@ func newPolicy(hosts []string, servingLife time.Duration) policy {
 
 // held is what the installed configurations hold.
 type held struct {
-	// known is false if a configuration could not be read. bundles are those of the others.
+	// known is false if a configuration could not be read. bundles are the bundles in those that could be read.
 	known   bool
 	bundles [][]byte
 }

@@ -132,7 +132,7 @@ func TestStepsFollowEachOther(t *testing.T) {
 		switch next {
 		case stepNone:
 			if !due.After(now) {
-				t.Fatalf("nothing to do after %v, and due at once", now.Sub(start))
+				t.Fatalf("after %v, there is nothing to do, but the next decision is due at once", now.Sub(start))
 			}
 			now = due
 			continue
@@ -148,7 +148,7 @@ func TestStepsFollowEachOther(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s, err = parseState(data); err != nil { // as the next replica reads it
-				t.Fatalf("%s leaves what cannot be read: %v", next, err)
+				t.Fatalf("the state after the step %s cannot be parsed: %v", next, err)
 			}
 		}
 		if len(done) == 0 || done[len(done)-1] != stepRenew || next != stepRenew {
@@ -159,7 +159,7 @@ func TestStepsFollowEachOther(t *testing.T) {
 	want := append([]step{stepReplace, stepPublish, stepConfirm}, rotation...)
 	for i := range want {
 		if i >= len(done) || done[i] != want[i] {
-			t.Fatalf("got  %v\nwant %v at the beginning", done, want)
+			t.Fatalf("the steps are\n%v, want them to begin with\n%v", done, want)
 		}
 	}
 }
@@ -175,25 +175,26 @@ func TestChange(t *testing.T) {
 		t.Error("the next CA has not taken over")
 	}
 	if err := after.check(); err != nil {
-		t.Errorf("the certificate is not signed by it: %v", err)
+		t.Errorf("the certificate is not signed by the new CA: %v", err)
 	}
 	if !bytes.Equal(after.bundle(), before.bundle()) {
-		t.Error("the bundle has changed")
+		t.Error("the promotion of the next CA has changed the bundle")
 	}
 	if !after.oldUntil.Equal(at(3400)) {
-		t.Errorf("the old CA stays for %v, want as long as what it has signed may last", after.oldUntil.Sub(at(2500)))
+		t.Errorf("the old CA stays for %v, want until its last certificate expires", after.oldUntil.Sub(at(2500)))
 	}
 	if data, err := after.encode(); err != nil || bytes.Contains(bytes.Join([][]byte{data["old-ca.crt"], data["old-ca.key"]}, nil), []byte("PRIVATE")) {
-		t.Errorf("the old key is still there, error %v", err)
+		t.Errorf("the private key of the old CA is still in the Secret, error %v", err)
 	}
 
 	// If two replicas have different names for the server, the certificate ends up with both.
 	other := newPolicy([]string{"other", "127.0.0.1"}, servingLife)
 	first, err := change(before, stepRenew, held{}, at(1), other)
 	if err != nil || !first.serving.serves(other.hosts) || !first.serving.serves(p.hosts) {
-		t.Errorf("the names are %v %v, error %v", first.serving.certificate.DNSNames, first.serving.certificate.IPAddresses, err)
+		t.Errorf("the certificate is for %v %v, want the names of both replicas; error %v",
+			first.serving.certificate.DNSNames, first.serving.certificate.IPAddresses, err)
 	}
 	if next, _ := decide(first, held{}, at(1), p); next != stepNone {
-		t.Errorf("the other replica wants to %s", next)
+		t.Errorf("the next step of the other replica is %s, want none", next)
 	}
 }

@@ -23,7 +23,7 @@ import (
 const (
 	// tryAgainAfter is the delay after a failure.
 	tryAgainAfter = 5 * time.Second
-	// lookAfter is the longest wait if nothing is due. All changes are watched, but the replica may lack the permission to watch.
+	// lookAfter is the longest time between two checks. The Manager watches the objects, but it may lack the permission to watch.
 	lookAfter = 10 * time.Minute
 	// requestTimeout limits one request to the API server.
 	requestTimeout = 10 * time.Second
@@ -111,7 +111,7 @@ func (m *Manager) Check() (string, error) {
 	case current == nil:
 		return "", errors.New("no certificate yet")
 	case !time.Now().Before(current.Leaf.NotAfter):
-		return "", fmt.Errorf("the certificate ended at %s: %s", current.Leaf.NotAfter.Format(time.RFC3339), trouble)
+		return "", fmt.Errorf("the certificate expired at %s: %s", current.Leaf.NotAfter.Format(time.RFC3339), trouble)
 	}
 	return trouble, nil
 }
@@ -188,10 +188,10 @@ func (m *Manager) readConfigurations(ctx context.Context) (holders []*holder, h 
 			continue
 		}
 		if len(found.held) == 0 {
-			m.sayOnce(ctx, c.name, "No webhook of ours is configured here: it gets no CA")
+			m.sayOnce(ctx, c.name, "The object configures none of our webhooks, and gets no CA")
 			continue
 		}
-		m.sayOnce(ctx, c.name, "A webhook of ours is configured here: it gets the CA")
+		m.sayOnce(ctx, c.name, "The object configures a webhook of ours, and gets the CA")
 		holders = append(holders, found)
 		h.bundles = append(h.bundles, found.held...)
 	}
@@ -294,7 +294,7 @@ func (m *Manager) tell(ctx context.Context, err error) {
 	}
 	m.trouble.Store(&text)
 	if m.said["trouble"] != text && text != "" && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(err, "Cannot keep the certificate of the webhooks, will try again")
+		klog.FromContext(ctx).Error(err, "Cannot keep the certificate of the webhooks up to date, will try again")
 	}
 	m.said["trouble"] = text
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lag is how far an API server may be behind: the delay, minus the time that requests take.
+// lag is how long an API server may take to see a bundle: the delay, minus the time that requests take.
 const lag = testLife/10 - time.Second
 
 // settled is the time that replicas need to finish what is due.
@@ -48,7 +48,7 @@ func TestTenRotations(t *testing.T) {
 			expectServing(t, w, first, second)
 		}
 		if len(seen) != 10 {
-			t.Errorf("%d CAs, want 10", len(seen))
+			t.Errorf("there were %d CAs, want 10", len(seen))
 		}
 		for _, held := range w.bundles {
 			if all, err := parseCertificates(held.bundle); err != nil || len(all) > 2 {
@@ -56,12 +56,12 @@ func TestTenRotations(t *testing.T) {
 			}
 		}
 		if w.creates != 1 {
-			t.Errorf("the Secret was made %d times", w.creates)
+			t.Errorf("the Secret was created %d times, want once", w.creates)
 		}
 	})
 }
 
-// If an API server lags by more than the delay, calls fail. This shows that the test above would detect it.
+// If an API server lags by more than the delay, calls fail. So TestTenRotations would detect a certificate that is served too early.
 func TestAPIServerTooFarBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -80,14 +80,14 @@ func TestReplicasStartTogether(t *testing.T) {
 		replicas := []*replica{w.start(t), w.start(t), w.start(t)}
 		pass(settled)
 		if w.creates != 1 {
-			t.Errorf("the Secret was made %d times", w.creates)
+			t.Errorf("the Secret was created %d times, want once", w.creates)
 		}
 		expectServing(t, w, replicas...)
 		if failed, err := w.stream(time.Minute, 0, replicas...); failed > 0 {
 			t.Errorf("%d calls failed, such as: %v", failed, err)
 		}
 		if w.version != 3 {
-			t.Errorf("%d writes to start with, want the Secret, the bundle, and that it is there", w.version)
+			t.Errorf("%d writes at the start, want three: the Secret, the bundle, and the time of publication", w.version)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestSecretDeleted(t *testing.T) {
 		}
 		expectServing(t, w, first, second)
 		if w.authorities(t) != 1 || !bytes.Equal(w.bundle(), w.state(t).bundle()) {
-			t.Errorf("the bundle still has %d CAs", w.authorities(t))
+			t.Errorf("the bundle still has %d CAs, want the new one alone", w.authorities(t))
 		}
 	})
 }
@@ -203,7 +203,7 @@ func TestNotInstalled(t *testing.T) {
 		pass(settled)
 		expectServing(t, w, r)
 		if len(w.bundles) > 0 {
-			t.Error("something was written")
+			t.Error("a bundle was written, although no configuration is installed")
 		}
 		w.overwrite(nil)
 		pass(time.Second)
@@ -228,8 +228,8 @@ func TestAPIServerAway(t *testing.T) {
 		expectServing(t, w, r)
 		r.link.cut(true)
 		pass(2 * testLife)
-		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), "the certificate ended") {
-			t.Errorf("got %v, want that it has ended", err)
+		if _, err := r.Check(); err == nil || !strings.Contains(err.Error(), "the certificate expired") {
+			t.Errorf("got %v, want that the certificate has expired", err)
 		}
 		r.link.cut(false)
 		pass(settled + tryAgainAfter)
@@ -251,7 +251,7 @@ func TestAllEnded(t *testing.T) {
 		pass(settled)
 		expectServing(t, w, r)
 		if w.authorities(t) != 1 {
-			t.Errorf("%d CAs, want the new one alone", w.authorities(t))
+			t.Errorf("the bundle has %d CAs, want the new one alone", w.authorities(t))
 		}
 		if err := r.call(w.bundle()); err != nil {
 			t.Error(err)

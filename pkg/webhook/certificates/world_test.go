@@ -191,7 +191,7 @@ func (w *world) state(t *testing.T) *state {
 	}
 	s, err := parseState(w.secret.Data)
 	if err != nil {
-		t.Fatalf("the Secret makes no sense: %v", err)
+		t.Fatalf("the Secret is invalid: %v", err)
 	}
 	return s
 }

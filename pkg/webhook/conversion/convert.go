@@ -23,7 +23,7 @@ func check(object raw, version string) error {
 	case kind != v1.Kind:
 		return fmt.Errorf("%s %q cannot be converted, only %s can", from, kind, v1.Kind)
 	case from != hub && from != alpha:
-		return fmt.Errorf("%s of version %q cannot be converted, only of %s and %s", kind, from, hub, alpha)
+		return fmt.Errorf("%s of version %q cannot be converted, only those of %s and %s", kind, from, hub, alpha)
 	case version != hub && version != alpha:
 		return fmt.Errorf("%s cannot be converted to version %q, only to %s and %s", kind, bounds.Short(version), hub, alpha)
 	}

@@ -70,7 +70,7 @@ func converted(t *testing.T, from map[string]any, version string) map[string]any
 	convert(object, version).writeTo(to)
 	_ = to.Flush()
 	if !bytes.Equal(object, sent(t, from)) {
-		t.Fatalf("the object was changed: %s", object)
+		t.Fatalf("the conversion changed its input: %s", object)
 	}
 	result, err := decodeObject(text.Bytes())
 	if err != nil || !json.Valid(text.Bytes()) {
@@ -160,7 +160,7 @@ func TestNonsenseIsNoError(t *testing.T) {
 			got := converted(t, written, hub)
 			same(t, "spec", got["spec"], object(t, "spec: {replicas: 1, image: a}")["spec"])
 			if status := encode(got["status"].(map[string]any)); !strings.Contains(status, `"podNames":["a-0"]`) || !strings.Contains(status, `"readyReplicas":1`) {
-				t.Errorf("status is %s", status)
+				t.Errorf("the status is %s, want the fields of v1alpha1", status)
 			}
 		})
 	}
@@ -176,7 +176,7 @@ func TestRefused(t *testing.T) {
 	tests := map[string]struct{ text, version, want string }{
 		"another kind":          {"kind: Deployment\napiVersion: apps/v1", hub, `apps/v1 "Deployment" cannot be converted, only PodManager can`},
 		"a list":                {"kind: PodManagerList", alpha, `"PodManagerList" cannot be converted`},
-		"from another version":  {"apiVersion: apps.mycompany.com/v2", hub, `PodManager of version "apps.mycompany.com/v2" cannot be converted, only of apps.mycompany.com/v1 and apps.mycompany.com/v1alpha1`},
+		"from another version":  {"apiVersion: apps.mycompany.com/v2", hub, `PodManager of version "apps.mycompany.com/v2" cannot be converted, only those of apps.mycompany.com/v1 and apps.mycompany.com/v1alpha1`},
 		"from another group":    {"apiVersion: apps/v1", hub, `PodManager of version "apps/v1" cannot be converted`},
 		"to another version":    {"", "apps.mycompany.com/v2", `PodManager cannot be converted to version "apps.mycompany.com/v2", only to`},
 		"to no version":         {"", "", `to version ""`},
@@ -187,7 +187,7 @@ func TestRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := check(sent(t, object(t, test.text+"\nspec: {}")), test.version)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v", err)
+				t.Errorf("got error %v, want %q", err, test.want)
 			}
 		})
 	}

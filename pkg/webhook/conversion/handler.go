@@ -41,17 +41,17 @@ func read(body io.Reader) (*review, error) {
 		return nil, err
 	}
 	if !utf8.Valid(data) {
-		return nil, errors.New("the body is no UTF-8") // decoding would turn each invalid byte into three
+		return nil, errors.New("the body is not UTF-8") // decoding would turn each invalid byte into three
 	}
 	asked := &review{}
 	if err := bounds.Unmarshal(data, asked); err != nil {
-		return nil, fmt.Errorf("the body is no ConversionReview: %w", err)
+		return nil, fmt.Errorf("the body is not a ConversionReview: %w", err)
 	}
 	if asked.APIVersion != reviewVersion || asked.Kind != reviewKind {
 		return nil, fmt.Errorf("the body is %.100q of %.100q, and not %s of %s", asked.Kind, asked.APIVersion, reviewKind, reviewVersion)
 	}
 	if asked.Request == nil || len(asked.Request.UID) > maxUID {
-		return nil, errors.New("the ConversionReview has no request with a uid of the usual length")
+		return nil, errors.New("the ConversionReview has no request, or the uid of its request is too long")
 	}
 	return asked, nil
 }
@@ -89,7 +89,7 @@ func answer(w http.ResponseWriter, asked *review) {
 func checkAll(asked *request) error {
 	for i, object := range asked.Objects {
 		if !raw(object).isObject() {
-			return fmt.Errorf("object %d is no JSON object", i)
+			return fmt.Errorf("object %d is not a JSON object", i)
 		}
 		if err := check(raw(object), asked.DesiredAPIVersion); err != nil {
 			return fmt.Errorf("object %d: %w", i, err)

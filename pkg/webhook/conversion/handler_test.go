@@ -52,7 +52,7 @@ func answered(t *testing.T, body string) response {
 		t.Fatalf("code %d, %v: %s", code, err, text)
 	}
 	if got.APIVersion != "apiextensions.k8s.io/v1" || got.Kind != "ConversionReview" || got.Response.UID != "u1" || got.Request != nil {
-		t.Errorf("the answer is not that to the review: %s", text)
+		t.Errorf("the response does not belong to the review: %s", text)
 	}
 	return *got.Response
 }
@@ -98,8 +98,8 @@ func TestHandlerTellsWhatFailed(t *testing.T) {
 	}{
 		"another kind":       {hub, []string{managerOf(alpha, "a"), `{"apiVersion":"v1","kind":"Pod"}`}, `object 1: v1 "Pod" cannot be converted, only PodManager can`},
 		"an unknown version": {"apps.mycompany.com/v2", []string{managerOf(hub, "a")}, `object 0: PodManager cannot be converted to version "apps.mycompany.com/v2"`},
-		"no object":          {hub, []string{"5"}, "object 0 is no JSON object"},
-		"null":               {hub, []string{"null"}, "object 0 is no JSON object"},
+		"no object":          {hub, []string{"5"}, "object 0 is not a JSON object"},
+		"null":               {hub, []string{"null"}, "object 0 is not a JSON object"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,16 +118,16 @@ func TestHandlerRefuses(t *testing.T) {
 	tests := map[string]struct {
 		body, want string
 	}{
-		"no JSON":         {"hello", "the body is no ConversionReview"},
-		"nothing":         {"", "the body is no ConversionReview"},
-		"half a review":   {whole[:len(whole)/2], "the body is no ConversionReview"},
-		"nested for ever": {strings.Repeat("[", 1<<20), "the body is no ConversionReview"},
+		"no JSON":         {"hello", "the body is not a ConversionReview"},
+		"nothing":         {"", "the body is not a ConversionReview"},
+		"half a review":   {whole[:len(whole)/2], "the body is not a ConversionReview"},
+		"nested for ever": {strings.Repeat("[", 1<<20), "the body is not a ConversionReview"},
 		"another review":  {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}`, `the body is "AdmissionReview" of "admission.k8s.io/v1"`},
 		"an older review": {strings.Replace(whole, "k8s.io/v1", "k8s.io/v1beta1", 1), "and not ConversionReview of apiextensions.k8s.io/v1"},
-		"no UTF-8":        {strings.Replace(whole, "u1", "\xff", 1), "the body is no UTF-8"},
+		"no UTF-8":        {strings.Replace(whole, "u1", "\xff", 1), "the body is not UTF-8"},
 		"no request":      {`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, "has no request"},
 		"a long kind":     {strings.Replace(whole, "ConversionReview", endless, 1), "the body is "},
-		"a long uid":      {strings.Replace(whole, "u1", endless, 1), "no request with a uid of the usual length"},
+		"a long uid":      {strings.Replace(whole, "u1", endless, 1), "the uid of its request is too long"},
 		"a long number":   {strings.Replace(whole, `"u1"`, strings.Repeat("1", 1<<20), 1), "cannot unmarshal number"},
 		"a long field":    {strings.Replace(whole, `"u1"`, `"","`+endless+`":`+strings.Repeat("[", 200), 1), "request.<<<"},
 		"empty objects":   {reviewOf(hub, strings.Repeat("{},", 1<<20)+"{}"), "too much memory"},
@@ -136,7 +136,7 @@ func TestHandlerRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			code, text := post(t, test.body)
 			if code != http.StatusBadRequest || !strings.Contains(text, test.want) || len(text) > 300 {
-				t.Errorf("code %d, want 400 and %q: %.300s", code, test.want, text)
+				t.Errorf("code %d, want 400 and at most 300 bytes with %q: %.300s", code, test.want, text)
 			}
 		})
 	}
@@ -176,6 +176,6 @@ func TestHandlerConvertsMany(t *testing.T) {
 	got := answered(t, body)
 	t.Logf("%d objects, %d bytes: %v", len(objects), len(body), time.Since(start))
 	if len(got.ConvertedObjects) != len(objects) || !bytes.Contains(got.ConvertedObjects[999], []byte(`"web-999"`)) {
-		t.Errorf("%d objects came back: %+v", len(got.ConvertedObjects), got.Result)
+		t.Errorf("%d objects were returned: %+v", len(got.ConvertedObjects), got.Result)
 	}
 }

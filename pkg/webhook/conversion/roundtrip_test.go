@@ -94,7 +94,7 @@ func TestAlphaRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got.Status.V1Spec == "" || got.Status.V1Status == nil {
-			t.Fatalf("nothing was kept: %+v", got.Status)
+			t.Fatalf("the status does not keep v1Spec and v1Status: %+v", got.Status)
 		}
 		got.Status.V1Spec, got.Status.V1Status = "", nil
 		same(t, "v1alpha1 -> v1 -> v1alpha1", jsonOf(t, got, alpha), jsonOf(t, manager, alpha))

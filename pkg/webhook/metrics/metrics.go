@@ -26,11 +26,12 @@ var (
 	})
 	CertificateEnd = metrics.NewGauge(&metrics.GaugeOpts{
 		Subsystem: subsystem, Name: "webhook_certificate_expiration_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Unix time at which the certificate ends that webhooks are served with, if the controller has made it; else 0.",
+		Help: "Unix time at which the certificate of the webhooks expires if the controller has issued it, otherwise 0.",
 	})
 	CertificateStart = metrics.NewGauge(&metrics.GaugeOpts{
 		Subsystem: subsystem, Name: "webhook_certificate_start_timestamp_seconds", StabilityLevel: metrics.ALPHA,
-		Help: "Unix time at which that certificate begins; else 0. With its end, that tells how much of its life is left.",
+		Help: "Unix time from which the certificate of the webhooks is valid if the controller has issued it, otherwise 0. " +
+			"Together with the expiration, it shows how much of the lifetime is left.",
 	})
 )
 

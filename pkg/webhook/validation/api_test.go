@@ -111,10 +111,10 @@ func ask(t testing.TB, handler http.Handler, body string) *response {
 		t.Fatalf("answered %d %s, %v", answer.Code, answer.Body, err)
 	}
 	if received.Kind != reviewKind || received.APIVersion != reviewVersion || received.Response == nil || received.Response.UID != "uid-1" {
-		t.Fatalf("the answer is none to the review: %s", answer.Body)
+		t.Fatalf("the response does not belong to the review: %s", answer.Body)
 	}
 	if received.Request != nil || answer.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("answered %s as %q", answer.Body, answer.Header().Get("Content-Type"))
+		t.Errorf("the response %s has a request, or is of type %q", answer.Body, answer.Header().Get("Content-Type"))
 	}
 	return received.Response
 }

@@ -52,7 +52,7 @@ func rolling(change func(*v1.RollingUpdate)) func(*v1.PodManagerSpec) {
 func TestEveryFieldIsClassified(t *testing.T) {
 	names := fieldNames(reflect.TypeFor[v1.PodManagerSpec](), "", "updateStrategy", "updateStrategy.rollingUpdate")
 	if told := slices.Sorted(maps.Keys(specFields)); !slices.Equal(names, told) {
-		t.Fatalf("the fields of a PodManagerSpec are\n%q, and of these there are told\n%q", names, told)
+		t.Fatalf("the fields of a PodManagerSpec are\n%q, but specFields has\n%q", names, told)
 	}
 	base := v1.PodManager{Spec: v1.PodManagerSpec{Image: "a", UpdateStrategy: v1.UpdateStrategy{RollingUpdate: &v1.RollingUpdate{
 		PodUpdatePolicy: v1.InPlaceIfPossible, InPlaceGracePeriodSeconds: 1, // so that pods have the readiness gate
@@ -62,10 +62,10 @@ func TestEveryFieldIsClassified(t *testing.T) {
 		changed := base.DeepCopy()
 		field.change(&changed.Spec)
 		if equality.Semantic.DeepEqual(base.Spec, changed.Spec) {
-			t.Errorf("%s is not changed", name)
+			t.Errorf("the change of %s in specFields changes nothing", name)
 		}
 		if other := !equality.Semantic.DeepEqual(handler.podToTry(&base), handler.podToTry(changed)); other != field.makesOther {
-			t.Errorf("%s makes another pod: %t, want %t", name, other, field.makesOther)
+			t.Errorf("a change of %s makes another pod: %t, want %t", name, other, field.makesOther)
 		}
 	}
 }

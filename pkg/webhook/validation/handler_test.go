@@ -57,7 +57,7 @@ func TestWhatIsTried(t *testing.T) {
 				t.Errorf("answered %+v", answer)
 			}
 			if tried := server.asked() > 0; tried != test.tried {
-				t.Errorf("tried: %t, want %t", tried, test.tried)
+				t.Errorf("a pod was tried: %t, want %t", tried, test.tried)
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestWhatIsTried(t *testing.T) {
 
 func TestWithinAllNamespaces(t *testing.T) {
 	if served := Within([]string{metav1.NamespaceAll}, labels.Everything()); !served(&v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "a"}}) {
-		t.Error("a namespace is not served")
+		t.Error("a namespace is not served, although all are")
 	}
 }
 
@@ -91,7 +91,7 @@ func TestTrial(t *testing.T) {
 		}
 	}
 	if pod.Labels["apps.mycompany.com/revision"] == "" {
-		t.Errorf("there is no revision: %v", pod.Labels)
+		t.Errorf("the pod has no revision label: %v", pod.Labels)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestTrialOfGate(t *testing.T) {
 		}
 		ask(t, handler, update("", short, "", drained))
 		if tried := server.asked() > 1; tried == patchesOnly {
-			t.Errorf("patches only: %t; a grace period, which makes other pods only with a gate, is tried: %t", patchesOnly, tried)
+			t.Errorf("patches only: %t; a change of the grace period, which changes pods only if they have a gate, is tried: %t", patchesOnly, tried)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestTrialOfGate(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	server := &api{}
 	answer := ask(t, handlerWith(t, server), creation(`{"image":5}`))
-	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.HasPrefix(answer.Warnings[0], "this pod was not tried: the controller cannot read the PodManager: json: ") || server.asked() > 0 {
+	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.HasPrefix(answer.Warnings[0], "could not check whether the API server would accept this pod: the controller cannot read the PodManager: json: ") || server.asked() > 0 {
 		t.Errorf("answered %+v after %d trials", answer, server.asked())
 	}
 }

@@ -26,6 +26,9 @@ func hanging(takes time.Duration) *api {
 	}}
 }
 
+// warned is the beginning of a response that allows a PodManager whose pod was not tried.
+const warned = `"allowed":true,"warnings":["could not check whether the API server would accept this pod: `
+
 // If the API server does not answer, an apply is not delayed for longer than the timeout of the call.
 func TestDeadline(t *testing.T) {
 	tests := map[string]struct {
@@ -45,7 +48,7 @@ func TestDeadline(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				handler, began := handlerWith(t, hanging(time.Hour)), time.Now()
 				answer := postTo(handler, "/validate"+test.query, creation(short))
-				const want = `"allowed":true,"warnings":["this pod was not tried: the API server has not answered in time"]`
+				const want = warned + `the API server has not answered in time"]`
 				if took := time.Since(began); took != test.takes || !strings.Contains(answer.Body.String(), want) {
 					t.Errorf("answered %s after %v, want %s after %v", answer.Body, took, want, test.takes)
 				}
@@ -77,18 +80,18 @@ func TestTrialsAreBounded(t *testing.T) {
 		call(5, "?timeout=4s") // these come last, and time out before their turn
 		for round := range 2 {
 			if got := server.asked(); got != (round+1)*maxTrials {
-				t.Errorf("%d pods are tried in round %d", got, round)
+				t.Errorf("%d pods were tried by round %d", got, round)
 			}
 			time.Sleep(2 * time.Second)
 			synctest.Wait()
 		}
 		calls.Wait()
-		const refused = `"allowed":true,"warnings":["this pod was not tried: ` + crowded + `"]}}`
+		const refused = warned + crowded + `"]}}`
 		if outcomes[`"allowed":true}}`] != 2*maxTrials || outcomes[refused] != 5 || server.asked() != 2*maxTrials {
 			t.Errorf("the answers are %v, after %d trials", outcomes, server.asked())
 		}
 		if len(handler.turns) > 0 {
-			t.Errorf("%d turns are left", len(handler.turns))
+			t.Errorf("%d turns are still taken", len(handler.turns))
 		}
 	})
 }
@@ -105,12 +108,12 @@ func TestObjectsAreBounded(t *testing.T) {
 			calls.Go(func() { post(handler, large) })
 		}
 		synctest.Wait()
-		if answer := post(handler, large).Body.String(); !strings.Contains(answer, `"allowed":true,"warnings":["this pod was not tried: `+crowded) {
+		if answer := post(handler, large).Body.String(); !strings.Contains(answer, warned+crowded) {
 			t.Errorf("answered %s", answer)
 		}
 		calls.Wait()
 		if server.asked() != 2 || handler.looking.Load() != 0 {
-			t.Errorf("%d were tried, and %d bytes are left", server.asked(), handler.looking.Load())
+			t.Errorf("%d pods were tried, want 2; %d bytes are still counted, want none", server.asked(), handler.looking.Load())
 		}
 	})
 }

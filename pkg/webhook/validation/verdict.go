@@ -28,7 +28,7 @@ type verdict struct {
 
 // notTried allows a PodManager whose pod could not be tried.
 func notTried(why string) verdict {
-	return verdict{warnings: []string{oneLine("this pod was not tried: " + why)}}
+	return verdict{warnings: []string{oneLine("could not check whether the API server would accept this pod: " + why)}}
 }
 
 // tried is a pod that was sent to the API server.

@@ -83,14 +83,14 @@ func TestManyCauses(t *testing.T) {
 	answer = answered(t, long, invalidPod(slices.Repeat([]metav1.StatusCause{cause("spec", strings.Repeat("ä", 10_000))}, 100)...))
 	told := answer.Status.Details.Causes
 	if len(told) != 21 || told[20].Message != "80 more errors are not shown" || len(answer.Status.Message) > 21*1000 || !utf8.ValidString(answer.Status.Message) {
-		t.Errorf("%d causes are told in %d bytes, in the end %+v", len(told), len(answer.Status.Message), told[len(told)-1])
+		t.Errorf("the refusal has %d causes in %d bytes, the last one is %+v", len(told), len(answer.Status.Message), told[len(told)-1])
 	}
 }
 
-// A problem that may be temporary is allowed with a warning.
+// If the problem may be temporary, the PodManager is allowed with a warning.
 func TestMomentIsWarned(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
-	const now, not = "the API server would refuse this pod now: ", "this pod was not tried: "
+	const now, not = "the API server would refuse this pod now: ", "could not check whether the API server would accept this pod: "
 	named := func(prefix string) *apierrors.StatusError {
 		status := invalidPod(cause("spec.containers[0].name", "no"))
 		status.ErrStatus.Message = prefix + `Pod "web-2147483647" is invalid`
