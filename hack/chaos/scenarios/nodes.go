@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -132,7 +134,7 @@ func (p *pool) drain(node string) {
 	p.expect("I3", node, "the drain to end", nodeLimit, func() (string, bool) {
 		left := p.podsOn(node)
 		for _, pod := range left {
-			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}}
+			eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: pod.Namespace}, DeleteOptions: unlessChanged(&pod)}
 			_ = p.Cluster.Kube.PolicyV1().Evictions(p.Namespace).Evict(p.Ctx, eviction) // the budget may refuse it
 		}
 		if serving := p.serving(); serving < drainedReplicas {
@@ -156,12 +158,27 @@ func (p *pool) lose(node string) {
 		serving := p.serving()
 		return fmt.Sprint(serving, " pods serve"), serving >= drainedReplicas
 	})
-	for _, pod := range p.podsOn(node) {
-		p.DeletePod(pod.Name)
-	}
+	p.expect("I3", node, "the pods of the lost node to be gone", nodeLimit, func() (string, bool) {
+		left := p.podsOn(node)
+		for _, pod := range left {
+			options := cmp.Or(unlessChanged(&pod), &metav1.DeleteOptions{})
+			options.GracePeriodSeconds = ptr.To[int64](0)
+			_ = p.Cluster.Kube.CoreV1().Pods(p.Namespace).Delete(p.Ctx, pod.Name, *options) // tried again if it is refused
+		}
+		return fmt.Sprint(len(left), " pods are left"), len(left) == 0
+	})
 	p.patch(node, `{"metadata":{"annotations":{"simulate.podmanager/lost":null}}}`)
 	p.setReady(node, corev1.ConditionTrue)
 	p.Logf("%s is back", node)
+}
+
+// unlessChanged returns options that delete a pod only as it was seen: a user may have relabelled it meanwhile, and then it is the oracle's. No user
+// touches the pods that have a budget. They are evicted without a condition, because the budget would wait for minutes for a pod that stays after all.
+func unlessChanged(pod *corev1.Pod) *metav1.DeleteOptions {
+	if strings.HasPrefix(pod.Name, testenv.CanaryPrefix) {
+		return nil
+	}
+	return &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}}
 }
 
 // podsOn returns the pods on a node. Those that their owners had to release do not count: the oracle watches whether anything happens to them.
