@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
@@ -188,7 +189,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 
 	observed, again, err := c.gather(ctx, key, now)
 	if err != nil || observed == nil {
-		return metrics.ResultWaiting, again, err
+		return metrics.ResultWaiting, again, c.reportRefusedRead(ctx, key, err)
 	}
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
@@ -198,7 +199,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 
 	observed, decided, err := c.decide(ctx, key, observed)
 	if err != nil || observed == nil {
-		return metrics.ResultWaiting, requeue.Requeue{}, err
+		return metrics.ResultWaiting, requeue.Requeue{}, c.reportRefusedRead(ctx, key, err)
 	}
 	logger.V(4).Info("Decided", "create", len(decided.Create), "delete", len(decided.Delete), "adopt", len(decided.Adopt),
 		"release", len(decided.Release), "change", len(decided.Update), "store", len(decided.Store),
@@ -218,6 +219,17 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 		result = metrics.ResultUnchanged
 	}
 	return result, done.Again, done.Failed(err)
+}
+
+// reportRefusedRead returns the error of a read. If the API server forbids the read, it reports that: until a user grants the right, no sync
+// gets as far as a plan, whose failures the status tells.
+func (c *Controller) reportRefusedRead(ctx context.Context, key cache.ObjectName, err error) error {
+	if apierrors.IsForbidden(err) {
+		if reporting := c.reporter.ReportBroken(ctx, key, v1.ReasonForbidden, v1.EventForbidden, requeue.ErrorText(err)); reporting != nil {
+			klog.FromContext(ctx).Error(reporting, "Failed to report in the status that a read is forbidden")
+		}
+	}
+	return err
 }
 
 // apply carries out a plan, unless it is outdated.

@@ -2,18 +2,23 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/metadata"
+	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -24,6 +29,7 @@ import (
 	managersv1 "github.com/mycompany/podmanager/pkg/generated/clientset/versioned/typed/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // noHistory is a metadata client that shows no objects and has no history: the fake API servers have no versions to compare.
@@ -93,6 +99,49 @@ func TestPanicIsIsolated(t *testing.T) {
 	})
 	if err != nil {
 		t.Errorf("%v: want two pods of the PodManager good, and a condition Stalled on the PodManager poison, which has %+v", err, seen)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
+}
+
+// A read that the API server forbids is reported: otherwise, no user would learn why nothing happens.
+func TestForbiddenReadIsReported(t *testing.T) {
+	_, ctx := ktesting.NewTestContext(t)
+	ctx, cancel := context.WithCancel(ctx)
+	kube := kubefake.NewClientset()
+	kube.PrependReactor("list", "pods", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		isLive := action.(clienttesting.ListAction).GetListRestrictions().Labels.String() == podstate.Selector("web").String()
+		return isLive, nil, apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no role"))
+	})
+	managers := fake.NewSimpleClientset(&v1.PodManager{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web", UID: "uid-web", Generation: 1},
+		Spec:       v1.PodManagerSpec{Replicas: ptr.To[int32](2), Image: "nginx"},
+		Status:     v1.PodManagerStatus{CurrentRevision: "web-unknown"}, // is looked for by a live read
+	})
+	clients := fakeClients(kube, managers)
+	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go scope.Run(ctx)
+	ended := make(chan error)
+	go func() { ended <- c.Run(ctx, 1) }()
+
+	var seen []metav1.Condition
+	err = wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 20*time.Second, true, func(ctx context.Context) (bool, error) {
+		manager, err := managers.AppsV1().PodManagers("ns").Get(ctx, "web", metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		seen = manager.Status.Conditions
+		stalled := meta.FindStatusCondition(seen, v1.ConditionStalled)
+		return stalled != nil && stalled.Reason == v1.ReasonForbidden && strings.Contains(stalled.Message, "no role"), nil
+	})
+	if err != nil {
+		t.Errorf("%v: want a condition Stalled with the words of the API server, have %+v", err, seen)
 	}
 	cancel()
 	if err := <-ended; err != nil {

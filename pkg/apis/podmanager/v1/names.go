@@ -151,4 +151,5 @@ const (
 	EventNameTaken           = "PodNameTaken"
 	EventInternal            = "InternalError"
 	EventUndecodable         = "Undecodable"
+	EventForbidden           = "Forbidden"
 )
