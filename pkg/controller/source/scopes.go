@@ -89,7 +89,7 @@ func (s *Scopes) Run(ctx context.Context) error {
 	}
 	s.changed()
 	running.Wait()
-	if err := context.Cause(s.life); errors.Is(err, errRewound) {
+	if err := context.Cause(s.life); errors.Is(err, errRewound) { //nolint:contextcheck // ctx may be done for another reason
 		return err
 	}
 	return nil
