@@ -80,4 +80,9 @@ func TestLateReplacement(t *testing.T) {
 			}
 		})
 	}
+	m.Spec.UpdateStrategy = Manager(0, Limits("0", "1")).Spec.UpdateStrategy
+	told, _ := status.Compute(Planned(Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, aged(700*time.Second), NotReady))))
+	if reason := ReasonIn(&told, v1.ConditionReady); reason != v1.ReasonPodsNotReady {
+		t.Errorf("without a surge: %s", reason)
+	}
 }

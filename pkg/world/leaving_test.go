@@ -211,7 +211,7 @@ func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
 	switch {
 	case s.disruption == nil || rules == nil || s.Manager.DesiredReplicas() == 0:
 		return ""
-	case isLost && wait == 0 && !isMarkedForDeletion(p):
+	case isLost && (wait == 0 || s.wasLeaving(p.Name, v1.LeavingForNodeLoss)) && !isMarkedForDeletion(p):
 		return leaving.Lost
 	case s.isDrainedNode(p.Spec.NodeName) && !isMarkedForDeletion(p):
 		return leaving.Drained
@@ -220,6 +220,11 @@ func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
 	default:
 		return ""
 	}
+}
+
+// wasLeaving reports whether the last status says that a pod leaves for this cause: then it goes on leaving.
+func (s *synced) wasLeaving(name string, cause v1.LeavingCause) bool {
+	return slices.ContainsFunc(s.before.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == name && l.Cause == cause })
 }
 
 // checkLeaving checks that exactly those pods leave that have a documented reason. Of drained pods, some may wait, and of old ones only one leaves.
@@ -336,8 +341,7 @@ func (s *synced) renewed() (pods []*corev1.Pod) {
 		}
 	}
 	for _, l := range s.plan.Leaving {
-		hasBegun := slices.ContainsFunc(s.before.LeavingPods, func(b v1.LeavingPod) bool { return b.Name == l.Name && b.Cause == v1.LeavingForAge })
-		if l.Cause == leaving.TooOld && !hasBegun {
+		if l.Cause == leaving.TooOld && !s.wasLeaving(l.Name, v1.LeavingForAge) {
 			pods = append(pods, l.Pod)
 		}
 	}
