@@ -69,8 +69,8 @@ var leavingTable = []entry{
 	},
 	{
 		name: "age-never", about: "a pod that is too old never gets a replacement", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case others.available(manager, now) < desired-1:",
-		after:  "case others.available(manager, now) < desired:",
+		before: "case others.available(manager, now) < desired-1, slices",
+		after:  "case others.available(manager, now) < desired, slices",
 	},
 	{
 		name: "age-endless", about: "a pod that leaves for its age counts again while a rollout has not come to rest", by: byUnit,

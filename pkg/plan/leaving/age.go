@@ -22,10 +22,9 @@ import (
 func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (tooOld *Pod) {
 	oldest, wait := oldest(manager, f.Stay, now)
 	f.Again = requeue.Sooner(f.Again, wait)
-	// Surplus pods, pods that are marked for deletion, and those of drained nodes go first. A pod that may be restarted cannot stand in for another.
-	goesFirst := func(pod *corev1.Pod) bool { return podstate.IsMarked(pod) || inplace.MayRestart(pod) }
+	// Surplus pods, pods that are marked for deletion, and those of drained nodes go first.
 	desired := manager.DesiredReplicas()
-	if len(f.Stay) != desired || len(f.Waiting) > 0 || slices.ContainsFunc(f.Stay, goesFirst) {
+	if len(f.Stay) != desired || len(f.Waiting) > 0 || slices.ContainsFunc(f.Stay, podstate.IsMarked) {
 		return nil
 	}
 	if i := slices.IndexFunc(f.Leave, func(pod Pod) bool { return pod.Cause == TooOld }); i >= 0 {
@@ -39,8 +38,8 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (t
 	}
 	others := f.without(oldest.Pod)
 	switch {
-	case others.available(manager, now) < desired-1:
-		return nil
+	case others.available(manager, now) < desired-1, slices.ContainsFunc(others.Stay, inplace.MayRestart):
+		return nil // a pod that the kubelet may restart at any time cannot stand in for another
 	case surgesFirst(manager):
 		f.Stay, f.Leave = others.Stay, append(f.Leave, *oldest)
 		return nil
