@@ -36,13 +36,13 @@ var leavingTable = []entry{
 	{
 		name: "superseded-early", about: "a leaving pod of an old revision is deleted before its replacement is available",
 		by: byWorld, file: "pkg/plan/leaving.go",
-		before: "if p.uncovered == 0 {",
-		after:  "if p.uncovered >= 0 {",
+		before: "if len(p.uncovered) == 0 {",
+		after:  "if len(p.uncovered) >= 0 {",
 	},
 	{
 		name: "superseded-stays", about: "a leaving pod of an old revision outlives the rollout", by: byUnit, file: "pkg/plan/leaving.go",
-		before: "if p.uncovered == 0 {",
-		after:  "if p.uncovered < 0 {",
+		before: "if len(p.uncovered) == 0 {",
+		after:  "if len(p.uncovered) < 0 {",
 	},
 	{
 		name: "replaced-by-other", about: "a replacement does not get the revision of the pod that leaves",
@@ -53,8 +53,8 @@ var leavingTable = []entry{
 	{
 		name: "age-before-replacement", about: "a pod that is too old is deleted before its replacement is available",
 		by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available >= desired && len(f.Stay) == desired+1:",
-		after:  "case available >= desired-1 && len(f.Stay) == desired+1:",
+		before: "if f.available(manager, now) < desired {",
+		after:  "if f.available(manager, now) < desired-1 {",
 	},
 	{
 		name: "age-in-a-rollout", about: "pods are replaced for their age during a rollout, a halt and a pause",
@@ -69,8 +69,19 @@ var leavingTable = []entry{
 	},
 	{
 		name: "age-never", about: "a pod that is too old never gets a replacement", by: byWorld, file: "pkg/plan/leaving/age.go",
-		before: "case available == desired-1 || isLeaving:",
-		after:  "case available == desired && isLeaving:",
+		before: "case others.available(manager, now) < desired-1, slices",
+		after:  "case others.available(manager, now) < desired, slices",
+	},
+	{
+		name: "age-endless", about: "a pod that leaves for its age counts again while a rollout has not come to rest", by: byUnit,
+		file:   "pkg/plan/leaving/leaving.go",
+		before: "found.goOnRenewing(manager, before, now)",
+		after:  "found.goOnRenewing(manager, leavingBefore{}, now)",
+	},
+	{
+		name: "lost-twice", about: "the replacements on a second lost node are not replaced", by: byUnit, file: "pkg/plan/leaving/bound.go",
+		before: "if pod.Cause == Lost && pod.Status.StartTime != nil {",
+		after:  "if pod.Cause == Drained && pod.Status.StartTime != nil {",
 	},
 	{
 		name: "forced-early", about: "a terminating pod of a lost node is deleted by force at once", by: byUnit, file: "pkg/plan/leaving/force.go",

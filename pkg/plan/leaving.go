@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -34,8 +37,9 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 			r = assess()
 		}
 	}
-	p.Leaving, p.uncovered = found.Leave, found.Uncovered(o.Manager, o.Now)
-	if p.uncovered == 0 {
+	p.Leaving = found.Leave
+	p.uncovered = slices.Clone(found.Leave[len(found.Leave)-found.Uncovered(o.Manager, o.Now):])
+	if len(p.uncovered) == 0 {
 		p.deleteSuperseded(r)
 	}
 	p.Again = p.Again.Sooner(requeue.After(o.Now, found.Again, requeue.RequeueLeaving))
@@ -45,7 +49,7 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 // deleteSuperseded plans to delete leaving pods that a rollout or a rollback has replaced, because no pod is to have their revision any more.
 func (p *Plan) deleteSuperseded(r *rollout.State) {
 	for _, pod := range p.Leaving {
-		if why := r.WhySuperseded(pod.Pod); why != "" {
+		if why := r.WhySuperseded(pod.Pod); why != "" && !p.deletes(pod.Pod) {
 			p.Delete = append(p.Delete, rollout.Deletion{Pod: pod.Pod, Why: why})
 		}
 	}
@@ -58,4 +62,23 @@ func (p *Plan) force(o Observed, terminating []*corev1.Pod) {
 		p.Delete = append(p.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyNodeLost, Force: true})
 	}
 	p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.RequeueLeaving))
+}
+
+// replaces returns the leaving pod that the next pod to create replaces, or nil if no pod needs a replacement. It prefers pods of the same side of
+// the rollout, and then pods that have just begun to leave, which come last.
+func (p *Plan) replaces(revision *history.Revision) *leaving.Pod {
+	isUpdate := func(hash string) bool { return hash == p.Revisions.Update.Hash }
+	last := len(p.uncovered) - 1
+	for i := last; i >= 0; i-- {
+		if isUpdate(p.Revisions.HashOf(p.uncovered[i].Pod)) == isUpdate(revision.Hash) {
+			last = i
+			break
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	pod := p.uncovered[last]
+	p.uncovered = slices.Delete(p.uncovered, last, last+1)
+	return &pod
 }

@@ -2,11 +2,13 @@ package plan_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -29,6 +31,21 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	}
 	if !slices.Equal(told.LeavingPods, want) || told.LeavingReplicas != 3 {
 		t.Errorf("%d leave: %v", told.LeavingReplicas, told.LeavingPods)
+	}
+}
+
+// If there is no room for a replacement, Ready names a pod that has none, and no pod whose replacement is available.
+func TestReplacementBlockedNamesTheUncovered(t *testing.T) {
+	noRoom := func(p *corev1.Pod) {
+		OnNode("")(p)
+		since := metav1.NewTime(Now.Add(-2 * time.Minute))
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, LastTransitionTime: since}}
+	}
+	m := Manager(3, Limits("1", "0"), replaceDrained)
+	m.Status.LeavingPods = []v1.LeavingPod{{Name: "web-0", Cause: v1.LeavingForDrain}}
+	told, _ := status.Compute(Planned(With(Observe(m, Pod(0), Pod(1), Pod(2), Pod(3), Pod(4, noRoom)), cordoned("node-0", "node-1"))))
+	if message := MessageIn(&told, v1.ConditionReady); !strings.Contains(message, "no node has room for the replacement of web-1:") {
+		t.Error(message)
 	}
 }
 
@@ -62,5 +79,10 @@ func TestLateReplacement(t *testing.T) {
 				t.Errorf("%+v", ready)
 			}
 		})
+	}
+	m.Spec.UpdateStrategy = Manager(0, Limits("0", "1")).Spec.UpdateStrategy
+	told, _ := status.Compute(Planned(Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, aged(700*time.Second), NotReady))))
+	if reason := ReasonIn(&told, v1.ConditionReady); reason != v1.ReasonPodsNotReady {
+		t.Errorf("without a surge: %s", reason)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
@@ -50,6 +51,16 @@ func lost(ago time.Duration, names ...string) func(*Observed) {
 		nodes[name] = leaving.Node{LostSince: Now.Add(-ago)}
 	}
 	return onNodes(nodes)
+}
+
+var drainedAndOld = disrupted(v1.Disruption{OnDrain: v1.ReplaceDrain, MaxPodAgeSeconds: ptr.To[int32](3600)})
+
+// isGood makes the new revision the current one.
+func isGood(o *Observed) { o.Manager.Status.CurrentRevision = o.Revisions[1].Name }
+
+// refusedNginx puts the creation of pods of the image nginx into backoff.
+func refusedNginx(o *Observed) {
+	o.Holds = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(Manager(0))): {Until: o.Now.Add(time.Minute)}}
 }
 
 // superseding returns a rollout of a third revision. Pods may have the second revision, which is not the current one.
@@ -107,6 +118,11 @@ func TestLeaving(t *testing.T) {
 		"not covered yet":          {observed: With(RollingOut(Next(1, surge, replaceDrained), Pod(0), Pod(1, V2, NotReady)), cordoned("node-0")), leaves: []string{"web-0"}},
 		"superseded, paused":       {observed: With(RollingOut(Next(1, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0")), leaves: []string{"web-0"}},
 		"its own revision, paused": {observed: With(superseding(Next(1, surge, replaceDrained, Paused), Pod(0, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "v0", leaves: []string{"web-0"}},
+		"its own, beside a newer":  {observed: With(superseding(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"its own, by a partition":  {observed: With(superseding(Next(2, surge, replaceDrained, Partition("2")), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"its own, refused":         {observed: With(superseding(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0"), refusedNginx), leaves: []string{"web-0"}},
+		"returned to, paused":      {observed: With(RollingOut(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0"), isGood), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"returned to":              {observed: With(RollingOut(Next(2, surge, replaceDrained), Pod(0), Pod(1, V2)), cordoned("node-0"), isGood), create: 1, revision: "v2", leaves: []string{"web-0"}},
 		"kept by the partition":    {observed: With(RollingOut(Next(2, surge, replaceDrained, Partition("1")), Pod(0), Pod(1, V2), Pod(2)), cordoned("node-0")), leaves: []string{"web-0"}},
 		"rolled back":              {observed: With(RollingOut(Next(1, surge, replaceDrained, OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0), Pod(1, V2)), cordoned("node-1")), deletes: []string{"web-1"}, leaves: []string{"web-1"}},
 		"halted":                   {observed: With(RollingOut(Next(3, surge, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing, NotReady)), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
@@ -115,7 +131,11 @@ func TestLeaving(t *testing.T) {
 		"old, while it bakes":      {observed: RollingOut(Next(1, surge, replaceOld), Pod(1, V2, old))},
 		"old":                      {observed: Observe(Manager(2, surge, replaceOld), Pod(0, old), Pod(1, older)), create: 1, leaves: []string{"web-1"}},
 		"old, being replaced":      {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1")), Pod(0, old), Pod(1, older), Pod(2, young, NotReady)), leaves: []string{"web-1"}},
-		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1")), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}},
+		"old, replaced":            {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1")), Pod(0, old), Pod(1, older), Pod(2, young)), deletes: []string{"web-1"}, leaves: []string{"web-1"}},
+		"old, replaced, paused":    {observed: Observe(Manager(2, surge, replaceOld, leavesForAge("web-1"), Paused), Pod(0, old), Pod(1, older), Pod(2, young)), leaves: []string{"web-1"}},
+		"old, replaced, by a roll": {observed: RollingOut(Next(1, surge, replaceOld, leavesForAge("web-0")), Pod(0, old), Pod(1, V2)), deletes: []string{"web-0"}, leaves: []string{"web-0"}},
+		"old, beside a drain":      {observed: With(Observe(Manager(3, surge, drainedAndOld), Pod(0, young), Pod(1, young), Pod(2, old, NotReady), Pod(3, young)), cordoned("node-0", "node-1")), leaves: []string{"web-0"}},
+		"old, after a drain":       {observed: With(Observe(Manager(2, surge, drainedAndOld), Pod(0, young), Pod(1, old), Pod(2, young)), cordoned("node-0")), create: 1, leaves: []string{"web-0", "web-1"}},
 		"old, no surge":            {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old), Pod(1, older)), deletes: []string{"web-1"}},
 		"old, no surge, no budget": {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old, NotReady), Pod(1, older))},
 		"young":                    {observed: Observe(Manager(1, surge, replaceOld), Pod(0, young))},
@@ -160,6 +180,12 @@ func TestBefore(t *testing.T) {
 	scaledUp := Make(With(Observe(Manager(4, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3)), cordoned("node-0", "node-1")))
 	if len(scaledUp.Create) != 1 || scaledUp.Create[0].Before == nil || scaledUp.Create[0].Before.Name != "web-0" {
 		t.Errorf("creates %+v", scaledUp.Create)
+	}
+	mixed := Make(With(RollingOut(Next(3, Limits("2", "0"), replaceDrained, Paused), Pod(0), Pod(1), Pod(2, V2)), cordoned("node-0", "node-2")))
+	for _, c := range mixed.Create {
+		if c.Before.Labels[v1.LabelRevision] != c.Revision.Hash || len(mixed.Create) != 2 {
+			t.Errorf("paused: %d are created, a pod of %s replaces %v", len(mixed.Create), c.Revision.Hash, c.Before.Name)
+		}
 	}
 	surge := Make(With(RollingOut(Next(2, Limits("1", "0"), replaceDrained), Pod(0), Pod(1), Pod(2)), cordoned("node-0")))
 	if len(surge.Create) != 1 || surge.Create[0].Before != nil {

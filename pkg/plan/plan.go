@@ -93,8 +93,8 @@ type Plan struct {
 	// because a pod and its replacement must never run at the same time.
 	Leaving []leaving.Pod
 	Alone   bool
-	// uncovered is how many of the leaving pods have no replacement that is available.
-	uncovered int
+	// uncovered are the leaving pods that have no replacement that is available, except those that Create replaces.
+	uncovered []leaving.Pod
 	// NodesForbidden is copied from Observed.
 	NodesForbidden bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -195,8 +195,8 @@ func Make(o Observed) Plan {
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
-		plan.fill(o, r.Old, moves.CreateOld, r.OldRetries(finished)),
-		plan.fill(o, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)),
+		plan.fill(o, r, r.Old, moves.CreateOld, r.OldRetries(finished)),
+		plan.fill(o, r, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)),
 		r.Unrecorded)
 	if moves.Held {
 		plan.hold(o, hold)
@@ -250,7 +250,7 @@ func (p *Plan) bound(now time.Time) {
 
 // fill plans to create missing pods of a revision, except replacements of failed pods whose backoff is not over. It returns the failed pods that
 // have no replacement yet, including those that this plan replaces: a planned create may still fail.
-func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries health.Retries) []health.Retry {
+func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, missing int, retries health.Retries) []health.Retry {
 	if missing <= 0 {
 		return nil
 	}
@@ -265,21 +265,21 @@ func (p *Plan) fill(o Observed, revision *history.Revision, missing int, retries
 	}
 	missing -= len(waiting)
 	unreplaced := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
-	if hold, found := o.holdOn(CreateBackoff(revision)); found && missing > 0 {
-		p.hold(o, hold)
-		return unreplaced
-	}
 	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
-	over := o.spreadOver()
-	for i, index := range freeIndices(o, len(p.Create)+missing)[len(p.Create):] {
-		creation := Creation{Index: index, Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
+	over, free := o.spreadOver(), freeIndices(o, len(p.Create)+missing)
+	for i := range missing {
+		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
 			due := retries.Due[i]
 			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
-		} else if number := len(p.Create); number < p.uncovered {
-			creation.Before = &p.Leaving[len(p.Leaving)-1-number] // the pods that have just begun to leave come last
-			creation.inheritFailures(creation.Before.Pod)
+		} else if before := p.replaces(revision); before != nil {
+			creation.Before, creation.Revision = before, r.RevisionToReplace(before.Pod, revision)
+			creation.inheritFailures(before.Pod)
+		}
+		if hold, found := o.holdOn(CreateBackoff(creation.Revision)); found {
+			p.hold(o, hold)
+			continue
 		}
 		p.Create = append(p.Create, creation)
 	}

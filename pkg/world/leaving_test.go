@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -152,9 +153,11 @@ func (w *World) countServingAnywhere() (count int) {
 // checkRenewal checks that within two hours all pods are replaced that have reached a maximum age, one at a time, if nothing is wrong.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
-	if w.Manager.DesiredReplicas() == 0 || w.Manager.Spec.Paused || reasonOf(&w.Manager.Status, v1.ConditionReady) != v1.ReasonAllAvailable || w.isStuckSomewhere() {
+	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
+	if w.Manager.DesiredReplicas() == 0 || w.Manager.Spec.Paused || ready != v1.ReasonAllAvailable && ready != v1.ReasonPartition || w.isStuckSomewhere() {
 		return nil
 	}
+	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
 	began := w.Now
@@ -165,7 +168,10 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 		moved := w.Settle()
 		isOld := func(p *corev1.Pod) bool { return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) }
-		if !slices.ContainsFunc(slices.Concat(w.activePods(), w.leavingPods()), isOld) {
+		if all := slices.Concat(w.activePods(), w.leavingPods()); !slices.ContainsFunc(all, isOld) && len(all) == w.Manager.DesiredReplicas() {
+			if after := w.countNew(); after != before && isKnown {
+				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
+			}
 			return nil
 		}
 		if w.Now.Sub(began) > 50*time.Minute {
@@ -176,6 +182,21 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// countNew returns how many active pods have the new revision.
+func (w *World) countNew() (count int) {
+	for _, p := range w.activePods() {
+		if w.hashOf(p) == w.updateHash {
+			count++
+		}
+	}
+	return count
+}
+
+// isRevisionLost reports whether no other pod can be created from the revision of a pod.
+func (w *World) isRevisionLost(p *corev1.Pod) bool {
+	return !slices.ContainsFunc(w.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Labels[v1.LabelRevision] == w.hashOf(p) })
 }
 
 // isStuckSomewhere reports whether a pod stays terminating.
@@ -190,7 +211,7 @@ func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
 	switch {
 	case s.disruption == nil || rules == nil || s.Manager.DesiredReplicas() == 0:
 		return ""
-	case isLost && wait == 0 && !isMarkedForDeletion(p):
+	case isLost && (wait == 0 || s.wasLeaving(p.Name, v1.LeavingForNodeLoss)) && !isMarkedForDeletion(p):
 		return leaving.Lost
 	case s.isDrainedNode(p.Spec.NodeName) && !isMarkedForDeletion(p):
 		return leaving.Drained
@@ -199,6 +220,11 @@ func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
 	default:
 		return ""
 	}
+}
+
+// wasLeaving reports whether the last status says that a pod leaves for this cause: then it goes on leaving.
+func (s *synced) wasLeaving(name string, cause v1.LeavingCause) bool {
+	return slices.ContainsFunc(s.before.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == name && l.Cause == cause })
 }
 
 // checkLeaving checks that exactly those pods leave that have a documented reason. Of drained pods, some may wait, and of old ones only one leaves.
@@ -220,7 +246,8 @@ func (s *synced) checkLeaving() error {
 		return fmt.Errorf("%d pods leave because of their age", tooOld)
 	}
 	for _, p := range s.activePods() { // those that do not leave
-		if s.leavingBecause(p) == leaving.Lost && len(s.plan.Leaving) < s.Manager.DesiredReplicas() { // at most that many pods leave
+		mayCount := len(s.plan.Leaving) >= s.Manager.DesiredReplicas() && p.Status.StartTime == nil // it was scheduled to a lost node
+		if s.leavingBecause(p) == leaving.Lost && !mayCount {
 			return fmt.Errorf("%s counts, although its node is lost", p.Name)
 		}
 		if s.disruption.isStorm && s.IsNodeLost(p.Spec.NodeName) && s.isLeaving(p) && !s.IsCordoned(p.Spec.NodeName) {
@@ -306,7 +333,7 @@ func (s *synced) checkLeavingPace() error {
 	return nil
 }
 
-// renewed returns the pods that are deleted or leave because of their age.
+// renewed returns the pods that are deleted or begin to leave because of their age.
 func (s *synced) renewed() (pods []*corev1.Pod) {
 	for _, d := range s.plan.Delete {
 		if d.Why == rollout.WhyTooOld {
@@ -314,14 +341,14 @@ func (s *synced) renewed() (pods []*corev1.Pod) {
 		}
 	}
 	for _, l := range s.plan.Leaving {
-		if l.Cause == leaving.TooOld {
+		if l.Cause == leaving.TooOld && !s.wasLeaving(l.Name, v1.LeavingForAge) {
 			pods = append(pods, l.Pod)
 		}
 	}
 	return pods
 }
 
-// checkAge checks that at most one pod is deleted for its age, the oldest, and none during a rollout, a halt or a pause.
+// checkAge checks that at most one pod is deleted or begins to leave for its age, the oldest, and none during a rollout, a halt or a pause.
 func (s *synced) checkAge() error {
 	renewed := s.renewed()
 	if s.disruption == nil || len(renewed) == 0 {
@@ -333,6 +360,9 @@ func (s *synced) checkAge() error {
 		return fmt.Errorf("%v are renewed; paused %v, rollout %v, halt %v", podstate.PodName(s.Manager.Name, len(renewed)), s.Manager.Spec.Paused, isRollout, s.mustHalt())
 	}
 	limit := time.Duration(*s.Manager.Spec.Disruption.MaxPodAgeSeconds) * time.Second
+	if s.isLeaving(renewed[0]) && isDeleted(s.plan, renewed[0]) { // it was the oldest when it began to leave
+		return nil
+	}
 	for _, p := range s.activePods() {
 		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit {
 			return fmt.Errorf("%s is renewed, and %s is older", renewed[0].Name, p.Name)

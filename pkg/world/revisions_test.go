@@ -34,14 +34,15 @@ func (s *synced) checkCurrent() error {
 }
 
 // checkMade checks when a pod is created from, or moved to, a revision other than the new one. In a rollback, it must be the current revision. If
-// pods of the old side are missing, it must be the newest revision that runs there, or else the current one.
+// pods of the old side are missing, it must be the newest revision that runs there, or else the current one, or that of a leaving pod that is replaced.
 func (s *synced) checkMade() error {
 	want := cmp.Or(s.newestOld(), s.currentHash())
 	if s.isRolledBack() {
 		want = s.currentHash()
 	}
 	for _, c := range s.plan.Create {
-		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want {
+		isSame := c.Before != nil && c.Revision.Hash == s.hashOf(c.Before.Pod) && !s.isRolledBack()
+		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want && !isSame {
 			return fmt.Errorf("a pod of %s is made, want %s", c.Revision.Hash, want)
 		}
 	}

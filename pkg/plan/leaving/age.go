@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -17,36 +18,57 @@ import (
 // leaves, and is deleted once its replacement is available. Without a surge, it is deleted before its replacement is created. Renew returns the pod
 // to delete, or nil.
 //
-// Renew applies while no rollout is under way. It moves the pod that leaves from Stay to Leave.
+// Renew applies while no rollout is under way. It moves the pod that begins to leave from Stay to Leave.
 func (f *Found) Renew(manager *v1.PodManager, terminating int, now time.Time) (tooOld *Pod) {
 	oldest, wait := oldest(manager, f.Stay, now)
 	f.Again = requeue.Sooner(f.Again, wait)
+	// Surplus pods, pods that are marked for deletion, and those of drained nodes go first.
 	desired := manager.DesiredReplicas()
-	if oldest == nil || desired == 0 || slices.ContainsFunc(f.Stay, podstate.IsMarked) { // pods that are marked for deletion go first
+	if len(f.Stay) != desired || len(f.Waiting) > 0 || slices.ContainsFunc(f.Stay, podstate.IsMarked) {
 		return nil
 	}
-	// If there are more pods than desired, they are either the replacement of a pod that already leaves, or surplus, which is deleted first.
-	isLeaving := wasLeaving(manager, oldest.Pod, v1.LeavingForAge)
-	if len(f.Stay) > desired && !isLeaving {
-		return nil
-	}
-	others := *f
-	others.Stay = slices.DeleteFunc(slices.Clone(f.Stay), func(pod *corev1.Pod) bool { return pod == oldest.Pod })
-	available := others.available(manager, now)
-	switch {
-	case !surgesFirst(manager):
-		isWhole := len(f.Stay) == desired && available == desired-1 && terminating == 0
-		if !isWhole || manager.MaxUnavailable() == 0 {
+	if i := slices.IndexFunc(f.Leave, func(pod Pod) bool { return pod.Cause == TooOld }); i >= 0 {
+		if f.available(manager, now) < desired {
 			return nil
 		}
-		return oldest // the next plan replaces it
-	case available >= desired && len(f.Stay) == desired+1:
-		f.Stay = others.Stay
-		return oldest
-	case available == desired-1 || isLeaving: // the replacement is missing, or starting
-		f.Stay, f.Leave = others.Stay, append(f.Leave, *oldest)
+		return &f.Leave[i]
 	}
-	return nil
+	if oldest == nil {
+		return nil
+	}
+	others := f.without(oldest.Pod)
+	switch {
+	case others.available(manager, now) < desired-1, slices.ContainsFunc(others.Stay, inplace.MayRestart):
+		return nil // a pod that the kubelet may restart at any time cannot stand in for another
+	case surgesFirst(manager):
+		f.Stay, f.Leave = others.Stay, append(f.Leave, *oldest)
+		return nil
+	case terminating > 0 || manager.MaxUnavailable() == 0:
+		return nil
+	default:
+		return oldest // the next plan replaces it
+	}
+}
+
+// goOnRenewing lets a pod that was leaving for its age go on leaving, whatever else has happened since: otherwise it would be one pod too many, its
+// replacement would be deleted as surplus, and Renew would begin again.
+func (f *Found) goOnRenewing(manager *v1.PodManager, before leavingBefore, now time.Time) {
+	var begun []*corev1.Pod
+	for _, pod := range f.Stay {
+		if before.hasPod(pod, v1.LeavingForAge) && !podstate.IsMarked(pod) {
+			begun = append(begun, pod)
+		}
+	}
+	if begun, _ := oldest(manager, begun, now); begun != nil && surgesFirst(manager) {
+		f.Stay, f.Leave = f.without(begun.Pod).Stay, append(f.Leave, *begun)
+	}
+}
+
+// without returns a copy in which the pod does not stay.
+func (f *Found) without(pod *corev1.Pod) Found {
+	others := *f
+	others.Stay = slices.DeleteFunc(slices.Clone(f.Stay), func(other *corev1.Pod) bool { return other == pod })
+	return others
 }
 
 // surgesFirst reports whether the replacement of a pod that is too old is created before the pod is deleted. With TerminationComplete, it is not,

@@ -29,12 +29,16 @@ func TestRenew(t *testing.T) {
 		"the oldest":                         {manager: Manager(3, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, leave: "web-1"},
 		"as old as another":                  {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(1, old), Pod(0, old)}, leave: "web-0"},
 		"its replacement starts":             {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}, leave: "web-1"},
-		"it is replaced":                     {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, delete: "web-1"},
+		"it is replaced":                     {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, leave: "web-1", delete: "web-1"},
 		"surplus is no replacement":          {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}},
 		"pending surplus is none, either":    {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}},
 		"it is replaced, and scaled down":    {manager: Manager(1, surge, ages, leaves(v1.LeavingForAge, "web-1")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young)}, leave: "web-1"},
 		"another one is down":                {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older), Pod(1, young, NotReady)}},
 		"another one is missing":             {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older)}, leave: ""},
+		"one leaves, an older one is due":    {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-0")), pods: []*corev1.Pod{Pod(0, old), Pod(1, older), Pod(2, young, NotReady)}, leave: "web-0"},
+		"one leaves, another one is marked":  {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-0")), pods: []*corev1.Pod{Pod(0, old), Pod(1, Marked), Pod(2, young)}, leave: "web-0"},
+		"one leaves, and is marked":          {manager: Manager(2, surge, ages, leaves(v1.LeavingForAge, "web-0")), pods: []*corev1.Pod{Pod(0, old, Marked), Pod(1, young), Pod(2, young)}},
+		"one leaves, no surge any more":      {manager: Manager(2, noSurge, ages, leaves(v1.LeavingForAge, "web-0")), pods: []*corev1.Pod{Pod(0, old), Pod(1, young), Pod(2, young)}},
 		"it is down itself":                  {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, older, NotReady), Pod(1, young)}, leave: "web-0"},
 		"the only one":                       {manager: Manager(1, surge, ages), pods: []*corev1.Pod{Pod(0, old)}, leave: "web-0"},
 		"the only one, scaled to zero":       {manager: Manager(0, surge, ages), pods: []*corev1.Pod{Pod(0, old)}},
@@ -50,7 +54,7 @@ func TestRenew(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			found := leaving.Found{Stay: test.pods}
+			found := leaving.Find(test.manager, nil, test.pods, Now)
 			deleted := ""
 			if pod := found.Renew(test.manager, test.terminating, Now); pod != nil {
 				deleted = pod.Name
@@ -59,7 +63,7 @@ func TestRenew(t *testing.T) {
 				t.Errorf("%q leaves, %q is deleted", namesOf(found.Leave), deleted)
 			}
 			gone := 0
-			if test.leave != "" || test.delete != "" && test.manager.MaxUnavailable() == 0 {
+			if test.leave != "" {
 				gone = 1
 			}
 			if len(found.Stay) != len(test.pods)-gone {

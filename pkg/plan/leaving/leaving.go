@@ -65,21 +65,24 @@ type Found struct {
 	Alone bool
 }
 
-// Find divides the active pods of a PodManager into those that stay and those that leave. If no pods are desired, none leaves, because all are
-// deleted wherever they run. A pod that a user has marked for deletion stays, because the mark decides when it is deleted.
+// Find divides the active pods of a PodManager into those that stay and those that leave. Pods that were leaving before come first. If no pods are
+// desired, none leaves, because all are deleted wherever they run. A pod that a user has marked for deletion stays, because the mark decides when it
+// is deleted.
 func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev1.Pod, now time.Time) Found {
-	found := Found{Stay: active}
 	rules := manager.Spec.Disruption
-	if rules == nil || nodeOf == nil || rules.OnDrain != v1.ReplaceDrain && rules.NodeLoss == nil || manager.DesiredReplicas() == 0 {
-		return found
+	if rules == nil || manager.DesiredReplicas() == 0 {
+		return Found{Stay: active}
 	}
-	found.Stay = nil
+	if nodeOf == nil {
+		nodeOf = func(string) Node { return Node{} }
+	}
+	found, before := Found{}, recall(manager, active)
 	var drained []Pod
 	for _, pod := range active {
 		node := nodeOf(pod.Spec.NodeName)
 		wait, isLost := untilLost(rules.NodeLoss, node, now)
 		found.Again = requeue.Sooner(found.Again, wait)
-		switch cause, why := causeOf(manager, pod, node, isLost && wait == 0); cause {
+		switch cause, why := causeOf(rules, before, pod, node, isLost && wait == 0); cause {
 		case Lost:
 			found.Leave = append(found.Leave, Pod{pod, Lost, "node " + pod.Spec.NodeName + " " + why})
 		case Drained:
@@ -89,34 +92,32 @@ func Find(manager *v1.PodManager, nodeOf func(name string) Node, active []*corev
 		}
 	}
 	if manager.Strategy() == v1.RecreateStrategy || manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
-		return Found{Stay: active, Again: found.Again, Alone: len(found.Leave)+len(drained) > 0}
+		found, drained = Found{Stay: active, Again: found.Again, Alone: len(found.Leave)+len(drained) > 0}, nil
 	}
+	found.goOnRenewing(manager, before, now)
+	slices.SortFunc(drained, before.compare)
 	found.pace(manager, drained, now)
 	found.bound(manager)
+	slices.SortStableFunc(found.Leave, before.compare)
 	return found
 }
 
 // causeOf returns the cause for which a pod leaves its node, and describes the state of the node. The cause is empty if the pod stays.
-func causeOf(manager *v1.PodManager, pod *corev1.Pod, node Node, isLost bool) (cause Cause, why string) {
-	switch rules := manager.Spec.Disruption; {
+func causeOf(rules *v1.Disruption, before leavingBefore, pod *corev1.Pod, node Node, isLost bool) (cause Cause, why string) {
+	switch {
 	case podstate.IsMarked(pod):
 		return "", ""
 	case isLost:
 		return Lost, "has been lost since " + node.LostSince.UTC().Format(time.RFC3339)
 	case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":
 		return Drained, node.Draining
-	case (node.IsUnknown || !node.LostSince.IsZero()) && rules.NodeLoss != nil && wasLeaving(manager, pod, v1.LeavingForNodeLoss):
+	case (node.IsUnknown || !node.LostSince.IsZero()) && rules.NodeLoss != nil && before.has(pod, v1.LeavingForNodeLoss):
 		return Lost, "was lost"
-	case node.IsUnknown && rules.OnDrain == v1.ReplaceDrain && wasLeaving(manager, pod, v1.LeavingForDrain):
+	case node.IsUnknown && rules.OnDrain == v1.ReplaceDrain && before.has(pod, v1.LeavingForDrain):
 		return Drained, "was being drained"
 	default:
 		return "", ""
 	}
-}
-
-// wasLeaving reports whether the last status says that a pod leaves for this cause.
-func wasLeaving(manager *v1.PodManager, pod *corev1.Pod, cause v1.LeavingCause) bool {
-	return slices.ContainsFunc(manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == cause })
 }
 
 // untilLost returns how long the pods of a lost node still count, and whether the node is lost.
@@ -127,8 +128,8 @@ func untilLost(rules *v1.NodeLoss, node Node, now time.Time) (time.Duration, boo
 	return max(0, node.LostSince.Add(time.Duration(*rules.ReplaceAfterSeconds)*time.Second).Sub(now)), true
 }
 
-// pace lets as many drained pods leave as replacements may be starting at a time: maxSurge, and at least one. The others still count. The pods with the
-// lowest indices leave first.
+// pace lets as many drained pods leave as replacements may be starting at a time: maxSurge, and at least one. The others still count. Pods that were
+// leaving before go on leaving, because they have replacements. Of the others, those with the lowest indices leave first.
 func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
 	unavailable := len(f.Stay) - f.available(manager, now)
 	// Pods that are not replacements may be unavailable for long, so no more unavailable pods count than there are pods above the desired number.
@@ -136,7 +137,6 @@ func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
 	mayCreate := max(0, max(1, manager.MaxSurge())-min(unavailable, extra))
 	missing := manager.DesiredReplicas() - len(f.Stay)
 	count := min(len(drained), max(0, missing-mayCreate))
-	slices.SortFunc(drained, func(a, b Pod) int { return podstate.ByIndex(a.Name, b.Name) })
 	leave, wait := drained[:len(drained)-count], drained[len(drained)-count:]
 	f.Leave, f.Waiting = append(f.Leave, leave...), wait
 	for _, pod := range wait {

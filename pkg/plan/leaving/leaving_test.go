@@ -84,6 +84,30 @@ func TestFindUnknown(t *testing.T) {
 	}
 }
 
+// The status names only the first 100 leaving pods. While it is not known which nodes are drained or lost, the pods beyond that number go on leaving,
+// too, if the status names another pod of their node. If it names all leaving pods, no others begin to leave.
+func TestFindUnknownBeyondTheList(t *testing.T) {
+	for cause, status := range map[leaving.Cause]v1.LeavingCause{leaving.Drained: v1.LeavingForDrain, leaving.Lost: v1.LeavingForNodeLoss} {
+		for replicas, want := range map[int32]string{1: "web-0", 2: "web-0 web-1"} {
+			m := Manager(3, both, Limits("3", "0"), leaves(status, "web-0"))
+			m.Status.LeavingReplicas = replicas
+			pods := append(startedOn("node-0", 0, 1), startedOn("node-1", 2, 3, 4)...)
+			found := leaving.Find(m, func(string) leaving.Node { return leaving.Node{IsUnknown: true} }, pods, Now)
+			if got := namesOf(found.Leave); got != want || len(found.Waiting) > 0 {
+				t.Errorf("%s, %d in the status: %q leave, want %q; %q wait", cause, replicas, got, want, namesOf(found.Waiting))
+			}
+		}
+	}
+}
+
+// startedOn returns pods that the kubelet of a node has started.
+func startedOn(node string, indices ...int) (pods []*corev1.Pod) {
+	for _, index := range indices {
+		pods = append(pods, Pod(index, OnNode(node), func(p *corev1.Pod) { p.Status.StartTime = &p.CreationTimestamp }))
+	}
+	return pods
+}
+
 // namesOf returns the names of pods that leave.
 func namesOf(pods []leaving.Pod) string {
 	var names []string
@@ -125,8 +149,15 @@ func TestFind(t *testing.T) {
 		"TerminationComplete":           {manager: Manager(3, one, complete, losses), nodes: lost(time.Hour, "node-1"), pods: Pods3(), alone: true},
 		"TerminationComplete, not yet":  {manager: Manager(3, one, complete, losses), nodes: lost(20*time.Second, "node-1"), pods: Pods3(), again: 40 * time.Second},
 		"lost":                          {manager: Manager(3, one, losses), nodes: lost(time.Minute, three...), pods: Pods3(), leave: "web-0 web-1 web-2", uncovered: 3},
-		"lost for less":                 {manager: Manager(3, one, losses), nodes: lost(20*time.Second, three...), pods: Pods3(), again: 40 * time.Second},
-		"lost, and that is ignored":     {manager: Manager(3, one, drains), nodes: lost(time.Hour, three...), pods: Pods3()},
+		"two nodes lost, one by one": {manager: Manager(2, one, losses), nodes: lost(time.Hour, "node-0", "node-1"), pods: append(startedOn("node-0", 0, 1), startedOn("node-1", 2, 3)...),
+			leave: "web-0 web-1 web-2 web-3", uncovered: 2},
+		"lost again before it started":    {manager: Manager(1, one, losses), nodes: lost(time.Hour, "node-0"), pods: append(startedOn("node-0", 0), Pod(1, OnNode("node-0"), NotReady)), leave: "web-0", wait: "web-1", uncovered: 1},
+		"scaled down while it is drained": {manager: Manager(1, one, drains), nodes: drained(three...), pods: append(Pods3(), Pod(3), Pod(4), Pod(5)), leave: "web-0", wait: "web-1 web-2"},
+		"one of three already leaves":     {manager: Manager(3, one, drains, leaves(v1.LeavingForDrain, "web-2")), nodes: drained(three...), pods: append(Pods3(), Pod(3, NotReady)), leave: "web-2", wait: "web-0 web-1", uncovered: 1},
+		"the next one of three":           {manager: Manager(3, one, drains, leaves(v1.LeavingForDrain, "web-2")), nodes: drained(three...), pods: append(Pods3(), Pod(3)), leave: "web-2 web-0", wait: "web-1", uncovered: 1},
+		"lost one after the other":        {manager: Manager(3, one, losses, leaves(v1.LeavingForNodeLoss, "web-1")), nodes: lost(time.Hour, "node-0", "node-1"), pods: append(Pods3(), Pod(3)), leave: "web-1 web-0", uncovered: 1},
+		"lost for less":                   {manager: Manager(3, one, losses), nodes: lost(20*time.Second, three...), pods: Pods3(), again: 40 * time.Second},
+		"lost, and that is ignored":       {manager: Manager(3, one, drains), nodes: lost(time.Hour, three...), pods: Pods3()},
 		"lost for less, and drained": {manager: Manager(3, one, both), nodes: world{"node-1": {Draining: "is cordoned", LostSince: Now.Add(-20 * time.Second)}}, pods: Pods3(), leave: "web-1",
 			uncovered: 1, again: 40 * time.Second},
 	}

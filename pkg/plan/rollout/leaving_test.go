@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -16,6 +17,11 @@ import (
 // replacesDrained makes pods leave nodes that are being drained.
 func replacesDrained(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain}
+}
+
+// replacesOld makes pods leave that are older than two and a half hours.
+func replacesOld(m *v1.PodManager) {
+	m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](9000)}
 }
 
 // cordoned returns nodes. Those with these names are being drained.
@@ -71,6 +77,10 @@ func TestLeavingInPlace(t *testing.T) {
 		"interrupted, may be restarted, unavailable": {
 			observed: With(RollingOut(Next(2, graceful, one, replacesDrained), Pod(0, NotReady, interrupted(true)), Pod(1, Open)), cordoned("node-0")),
 			want:     "+2 new, Restore 0",
+		},
+		"another one is too old": {
+			observed: Observe(Manager(2, graceful, one, replacesOld), Pod(0, CreatedAgo(3*time.Hour)), Pod(1, ready, interrupted(true))),
+			want:     "Restore 1",
 		},
 		"about to leave": {
 			observed: With(RollingOut(Next(3, InPlace(v1.InPlaceIfPossible, 0), Limits("0", "2"), replacesDrained), Pods3()...), cordoned("node-0", "node-1", "node-2")),

@@ -168,6 +168,16 @@ func (r *State) revisionAt(s side) *history.Revision {
 	return r.Revisions.Update
 }
 
+// RevisionToReplace returns the revision of the pod that replaces a leaving one and is created for the side with this revision. A partition, a pause
+// and a halt leave the revisions of pods as they are, so on the old side it is the revision of the leaving pod, unless that has failed or is lost.
+func (r *State) RevisionToReplace(pod *corev1.Pod, revision *history.Revision) *history.Revision {
+	own, isOldSide := r.revisionOf(pod), revision == r.Old || r.Old == nil && r.Manager.Spec.Paused
+	if !isOldSide || r.sideOf(pod) != oldSide || own == nil || own.HasFailed() || own.Template() == nil {
+		return revision
+	}
+	return own
+}
+
 // wasRolledBack reports whether the new revision has failed and was rolled back. The status records that. If the status is lost, the mark of the
 // revision decides.
 func (r *State) wasRolledBack() bool {

@@ -47,12 +47,12 @@ func leavingHint(r Report) string {
 // empty if there is no problem.
 func replacementProblem(r Report) (reason, why string) {
 	late, _ := lateReplacement(r)
-	blocked, _ := blockedReplacement(r)
+	blocked, of, _ := blockedReplacement(r)
 	switch {
 	case late != nil:
 		return v1.ReasonReplacementLate, "no further pod is replaced for its age, because this replacement is not available"
 	case blocked != nil:
-		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node has room for the replacement of %s: make room on another node, or uncordon the node of %[1]s", r.Plan.Leaving[0].Name)
+		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node has room for the replacement of %s: make room on another node, or uncordon the node of %[1]s", of)
 	default:
 		return "", ""
 	}
@@ -61,18 +61,23 @@ func replacementProblem(r Report) (reason, why string) {
 // untilReplacementProblem returns the time until replacementProblem reports a problem without an event; zero means never.
 func untilReplacementProblem(r Report) time.Duration {
 	_, untilLate := lateReplacement(r)
-	_, untilBlocked := blockedReplacement(r)
+	_, _, untilBlocked := blockedReplacement(r)
 	return requeue.Sooner(untilLate, untilBlocked)
 }
 
-// blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. wait is the
-// time until there is one.
-func blockedReplacement(r Report) (blocked *corev1.Pod, wait time.Duration) {
-	isDisrupted := func(l leaving.Pod) bool { return l.Cause != leaving.TooOld }
-	if r.Rollout == nil || !slices.ContainsFunc(r.Plan.Leaving, isDisrupted) {
-		return nil, 0
+// blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. of is the
+// name of the pod that was the last to begin to leave: the others may have their replacements. wait is the time until there is a blocked pod.
+func blockedReplacement(r Report) (blocked *corev1.Pod, of string, wait time.Duration) {
+	for _, l := range r.Plan.Leaving {
+		if l.Cause != leaving.TooOld {
+			of = l.Name
+		}
 	}
-	return unplaced(r)
+	if r.Rollout == nil || of == "" {
+		return nil, "", 0
+	}
+	blocked, wait = unplaced(r)
+	return blocked, of, wait
 }
 
 // lateReplacement returns the pod that was created for a pod that is too old, and has not become available within the progress deadline, or nil. wait
