@@ -5,8 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
@@ -70,5 +73,91 @@ func TestReadinessBlip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// cutOff makes a ready pod look as the node controller leaves it when the kubelet stops reporting.
+func cutOff(p *corev1.Pod) {
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	p.Status.ContainerStatuses[0].Ready = true
+}
+
+// lostNode is a node that has been lost for long.
+func lostNode(name string) func(*plan.Observed) {
+	return func(o *plan.Observed) {
+		o.NodeOf = func(of string) leaving.Node {
+			if of == name {
+				return leaving.Node{LostSince: Now.Add(-time.Hour)}
+			}
+			return leaving.Node{}
+		}
+	}
+}
+
+// A pod crashed once at its start, and has been ready since. What its node does to it then condemns neither the pod nor its replacement, which has its
+// own time to become ready.
+func TestNodeCondemnsNothing(t *testing.T) {
+	next := func(s *plan.Observed, change ...func(*corev1.Pod)) {
+		age := CreatedAgo(-s.Now.Sub(Now))
+		s.Pods = append(s.Pods[:2:2], Pod(3, append([]func(*corev1.Pod){V2, NotReady, age}, change...)...))
+	}
+	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
+	tests := map[string]struct {
+		change func(*v1.PodManager)
+		then   func(*plan.Observed)
+		// wait is how long nothing else happens.
+		wait   time.Duration
+		failed bool
+	}{
+		"nothing happens":                    {then: func(*plan.Observed) {}, wait: time.Hour},
+		"its node is lost":                   {then: func(s *plan.Observed) { cutOff(s.Pods[2]) }, wait: time.Hour},
+		"its node is lost, and is back":      {then: func(s *plan.Observed) { cutOff(s.Pods[2]); s.Pods[2].Status.Conditions[0].Reason = "ContainersNotReady" }, wait: 29 * time.Second},
+		"evicted":                            {then: func(s *plan.Observed) { s.Pods = s.Pods[:2:2] }, wait: time.Second},
+		"evicted, replaced":                  {then: func(s *plan.Observed) { next(s) }, wait: 29 * time.Second},
+		"evicted, and there is no room":      {then: func(s *plan.Observed) { next(s, noNode) }, wait: time.Hour},
+		"evicted, the next one crashes":      {then: func(s *plan.Observed) { next(s, Crashing) }, wait: time.Minute, failed: true},
+		"evicted, the next one is not ready": {then: func(s *plan.Observed) { next(s) }, wait: time.Minute, failed: true},
+		"evicted by its kubelet":             {then: evicted, wait: time.Second},
+		"ends":                               {then: func(s *plan.Observed) { Phase(corev1.PodFailed)(s.Pods[2]) }, wait: time.Second, failed: true},
+		"crashes again":                      {then: func(s *plan.Observed) { Crashing(s.Pods[2]) }, wait: time.Second, failed: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			slow := func(m *v1.PodManager) { m.Spec.MinReadySeconds, m.Spec.ProgressDeadlineSeconds = 1200, ptr.To[int32](3600) }
+			pod := Pod(2, V2, NotReady)
+			s := Tell(t, Next(3, Rollback, Limits("0", "1"), slow), Pod(0), Pod(1), pod)
+			Crashed(1, 0)(pod)
+			s.After(time.Second)
+			ReadyFor(-time.Second)(pod)
+			s.After(time.Second)
+			s.HasNotFailed(s.After(10*time.Minute), "it has been ready for 10 minutes")
+			test.then(&s.O)
+			s.After(time.Second)
+			s.After(test.wait / 2)
+			if status := s.After(test.wait / 2); (status.FailedRevision != "") != test.failed {
+				t.Errorf("failed: %q, %v", status.FailedRevision, status.Rollout)
+			}
+		})
+	}
+}
+
+// A pod crashes, and its node is lost before it is ready. Its replacement stands for it, and the halt ends when the replacement has been available for
+// long enough.
+func TestReplacementOfLostPodRecovers(t *testing.T) {
+	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
+	rules := func(m *v1.PodManager) {
+		m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
+	}
+	pod := Pod(2, V2, NotReady)
+	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, rules), Pod(0), Pod(1), pod)
+	Crashing(pod)
+	s.After(time.Second)
+	lostNode("node-2")(&s.O)
+	s.After(time.Minute)
+	s.O.Pods = append(s.O.Pods, Pod(3, V2, CreatedAgo(-61*time.Second), ReadyFor(-61*time.Second)))
+	s.After(time.Second)
+	status := s.After(301 * time.Second)
+	if s.HasNotFailed(status, "the replacement has been available for long enough"); failingIn(status) > 0 {
+		t.Errorf("failing are %v", status.Rollout.Failing)
 	}
 }
