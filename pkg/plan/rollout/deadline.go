@@ -114,7 +114,7 @@ func (r *State) isSuspended() bool {
 // capacity, not a problem with their revision.
 func (r *State) hasSlowPod() bool {
 	return r.failing() > 0 || slices.ContainsFunc(r.UpdatedPods, func(pod *corev1.Pod) bool {
-		return !isOutOfReach(pod) && !health.IsAvailable(pod, r.Manager.MinReady(), r.Now)
+		return pod.Spec.NodeName != "" && !health.IsCutOff(pod) && !health.IsAvailable(pod, r.Manager.MinReady(), r.Now)
 	})
 }
 

@@ -101,8 +101,12 @@ func (r *State) assessFailing(pod *corev1.Pod, record v1.FailingPod) FailureReco
 	return r.assessRecovery(pod, record)
 }
 
-// isOutOfReach reports whether a pod waits for a node, or its node is lost.
-func isOutOfReach(pod *corev1.Pod) bool { return pod.Spec.NodeName == "" || health.IsCutOff(pod) }
+// isOutOfReach reports whether no node has room for a pod, or its node is lost. A pod that has yet to be scheduled is not out of reach: otherwise a
+// client that keeps deleting failing pods would prevent the rollback.
+func isOutOfReach(pod *corev1.Pod) bool {
+	scheduled := podstate.Condition(pod, corev1.PodScheduled)
+	return scheduled != nil && scheduled.Status == corev1.ConditionFalse || health.IsCutOff(pod)
+}
 
 // assessRecovery assesses a failing pod that may just have recovered.
 func (r *State) assessRecovery(pod *corev1.Pod, record v1.FailingPod) FailureRecord {

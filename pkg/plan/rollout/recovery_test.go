@@ -20,6 +20,12 @@ func noNode(p *corev1.Pod) {
 	p.Spec.NodeName = ""
 }
 
+// noRoom makes the scheduler find no node for a pod.
+func noRoom(p *corev1.Pod) {
+	noNode(p)
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+}
+
 // A lack of capacity may stall a rollout, but rolls nothing back.
 func TestLackOfRoomRollsNothingBack(t *testing.T) {
 	for name, pods := range map[string][]*corev1.Pod{
@@ -103,27 +109,34 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	}
 	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
 	tests := map[string]struct {
-		change func(*v1.PodManager)
-		then   func(*plan.Observed)
-		// wait is how long nothing else happens.
+		then func(*plan.Observed)
+		// wait is how long nothing else happens. Then last happens.
 		wait   time.Duration
+		last   func(*plan.Observed)
 		failed bool
 	}{
-		"nothing happens":                    {then: func(*plan.Observed) {}, wait: time.Hour},
-		"its node is lost":                   {then: func(s *plan.Observed) { cutOff(s.Pods[2]) }, wait: time.Hour},
-		"its node is lost, and is back":      {then: func(s *plan.Observed) { cutOff(s.Pods[2]); s.Pods[2].Status.Conditions[0].Reason = "ContainersNotReady" }, wait: 29 * time.Second},
-		"evicted":                            {then: func(s *plan.Observed) { s.Pods = s.Pods[:2:2] }, wait: time.Second},
-		"evicted, replaced":                  {then: func(s *plan.Observed) { next(s) }, wait: 29 * time.Second},
-		"evicted, and there is no room":      {then: func(s *plan.Observed) { next(s, noNode) }, wait: time.Hour},
-		"evicted, the next one crashes":      {then: func(s *plan.Observed) { next(s, Crashing) }, wait: time.Minute, failed: true},
-		"evicted, the next one is not ready": {then: func(s *plan.Observed) { next(s) }, wait: time.Minute, failed: true},
-		"evicted by its kubelet":             {then: evicted, wait: time.Second},
-		"ends":                               {then: func(s *plan.Observed) { Phase(corev1.PodFailed)(s.Pods[2]) }, wait: time.Second, failed: true},
-		"crashes again":                      {then: func(s *plan.Observed) { Crashing(s.Pods[2]) }, wait: time.Second, failed: true},
+		"nothing happens":  {then: func(*plan.Observed) {}, wait: time.Hour},
+		"its node is lost": {then: func(s *plan.Observed) { cutOff(s.Pods[2]) }, wait: time.Hour},
+		"its node is lost, and is back": {then: func(s *plan.Observed) {
+			cutOff(s.Pods[2])
+			s.Pods[2].Status.Conditions[0].Reason = "ContainersNotReady"
+		}, wait: 27 * time.Second},
+		"evicted":                                       {then: func(s *plan.Observed) { s.Pods = s.Pods[:2:2] }, wait: time.Second},
+		"evicted, replaced":                             {then: func(s *plan.Observed) { next(s) }, wait: 27 * time.Second},
+		"evicted, and there is no room":                 {then: func(s *plan.Observed) { next(s, noRoom) }, wait: time.Hour},
+		"evicted, there is room again":                  {then: func(s *plan.Observed) { next(s, noRoom) }, last: func(s *plan.Observed) { NotReady(s.Pods[2]); s.Pods[2].Spec.NodeName = "node-3" }, wait: time.Hour},
+		"evicted, the next one has yet to be scheduled": {then: func(s *plan.Observed) { next(s, noNode) }, wait: time.Minute, failed: true},
+		"evicted, the next one crashes":                 {then: func(s *plan.Observed) { next(s, Crashing) }, wait: time.Minute, failed: true},
+		"evicted, the next one is not ready":            {then: func(s *plan.Observed) { next(s) }, wait: time.Minute, failed: true},
+		"evicted by its kubelet":                        {then: evicted, wait: time.Second},
+		"ends":                                          {then: func(s *plan.Observed) { Phase(corev1.PodFailed)(s.Pods[2]) }, wait: time.Second, failed: true},
+		"crashes again":                                 {then: func(s *plan.Observed) { Crashing(s.Pods[2]) }, wait: time.Second, failed: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			slow := func(m *v1.PodManager) { m.Spec.MinReadySeconds, m.Spec.ProgressDeadlineSeconds = 1200, ptr.To[int32](3600) }
+			slow := func(m *v1.PodManager) {
+				m.Spec.MinReadySeconds, m.Spec.ProgressDeadlineSeconds = 1200, ptr.To[int32](3600)
+			}
 			pod := Pod(2, V2, NotReady)
 			s := Tell(t, Next(3, Rollback, Limits("0", "1"), slow), Pod(0), Pod(1), pod)
 			Crashed(1, 0)(pod)
@@ -134,7 +147,10 @@ func TestNodeCondemnsNothing(t *testing.T) {
 			test.then(&s.O)
 			s.After(time.Second)
 			s.After(test.wait / 2)
-			if status := s.After(test.wait / 2); (status.FailedRevision != "") != test.failed {
+			if s.After(test.wait / 2); test.last != nil {
+				test.last(&s.O)
+			}
+			if status := s.After(time.Second); (status.FailedRevision != "") != test.failed {
 				t.Errorf("failed: %q, %v", status.FailedRevision, status.Rollout)
 			}
 		})
