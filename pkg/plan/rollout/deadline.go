@@ -74,6 +74,8 @@ func (p *Progress) runClock(r *State, available int) {
 	next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()
 	// After the partition was raised or replicas was lowered, fewer updated pods are due. Pods beyond that number will count as progress again.
 	next.MostAvailable = min(next.MostAvailable, int32(due))
+	// Leaving pods serve until they are gone. So a drain loses no progress, and makes none.
+	available += min(max(0, int(next.MostAvailable)-available), r.countAvailable(r.leavingFrom(newSide)))
 	if available > int(next.MostAvailable) || available >= due || !r.waitsForUpdated(available) {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}

@@ -177,3 +177,57 @@ func TestReplacementOfLostPodRecovers(t *testing.T) {
 		t.Errorf("failing are %v", status.Rollout.Failing)
 	}
 }
+
+// Pods of a drained node serve until they are gone, so that the deadline does not wait for their replacements. It does wait for the other pods of the
+// rollout, however long the node stays cordoned, and for a replacement once the pod before it is gone.
+func TestDeadlineDuringDrain(t *testing.T) {
+	starts := func(p *corev1.Pod) { NotReady(p); p.Spec.NodeName = "node-9" }
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		// drained happens when node-2 is cordoned, and then the deadline passes. last happens then, and more passes.
+		drained, last func(*plan.Observed)
+		more          time.Duration
+		failed        bool
+	}{
+		"no room": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]) },
+		},
+		"no room, and then it is evicted": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]); o.Pods = append(o.Pods[:2:2], o.Pods[3]) },
+			more:    9 * time.Minute,
+		},
+		"evicted, and the next one does not become ready": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]); o.Pods = append(o.Pods[:2:2], o.Pods[3]) },
+			more:    11 * time.Minute, failed: true,
+		},
+		"replaced, and another one does not become ready": {
+			pods:    []*corev1.Pod{Pod(0), Pod(1, V2, NotReady), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2)) },
+			failed:  true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			longBake := func(m *v1.PodManager) { m.Spec.FailurePolicy.BakeSeconds = ptr.To[int32](3 * 3600) }
+			s := Tell(t, Next(3, Rollback, Limits("0", "1"), replacesDrained, longBake), test.pods...)
+			cordoned("node-2")(&s.O)
+			test.drained(&s.O)
+			for range 11 {
+				s.After(time.Minute)
+			}
+			if test.last != nil {
+				test.last(&s.O)
+			}
+			s.After(time.Second)
+			if status := s.After(test.more); (status.FailedRevision != "") != test.failed || !test.failed && ReasonIn(&status, v1.ConditionStalled) != "" {
+				t.Errorf("failed: %q, stalled: %s, %v", status.FailedRevision, MessageIn(&status, v1.ConditionStalled), status.Rollout)
+			}
+		})
+	}
+}
