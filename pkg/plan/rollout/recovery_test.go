@@ -88,6 +88,11 @@ func cutOff(p *corev1.Pod) {
 	p.Status.ContainerStatuses[0].Ready = true
 }
 
+// replacesLost makes pods leave nodes that have been lost for a minute.
+func replacesLost(m *v1.PodManager) {
+	m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
+}
+
 // lostNode is a node that has been lost for long.
 func lostNode(name string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
@@ -161,11 +166,8 @@ func TestNodeCondemnsNothing(t *testing.T) {
 // long enough.
 func TestReplacementOfLostPodRecovers(t *testing.T) {
 	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
-	rules := func(m *v1.PodManager) {
-		m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
-	}
 	pod := Pod(2, V2, NotReady)
-	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, rules), Pod(0), Pod(1), pod)
+	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, replacesLost), Pod(0), Pod(1), pod)
 	Crashing(pod)
 	s.After(time.Second)
 	lostNode("node-2")(&s.O)
