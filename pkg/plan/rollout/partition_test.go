@@ -186,13 +186,13 @@ func TestPaused(t *testing.T) {
 			observed: With(Observe(Manager(3, Paused)), fresh, func(o *plan.Observed) { o.Manager.Status.Replicas = 2 }),
 		},
 		"a new PodManager whose adopted pods all leave creates none": {
-			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0, Unlabelled)), fresh, lostNode("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
+			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0, Unlabelled)), fresh, lostNodes("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
 		},
 		"a new PodManager one of whose adopted pods leaves creates none": {
 			observed: With(Observe(Manager(4, Paused, replacesDrained), Pod(0, Unlabelled), Pod(1, Unlabelled), Pod(2, Unlabelled)), fresh, cordoned("node-0")),
 		},
 		"a PodManager that has created pods replaces them when they leave": {
-			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0)), fresh, lostNode("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
+			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0)), fresh, lostNodes("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
 			want:     "+1 new, +2 new, +3 new",
 		},
 		"a PodManager that had all pods by adoption, and has yet to say so, replaces the one that leaves": {

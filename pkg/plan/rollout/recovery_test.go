@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -93,11 +94,11 @@ func replacesLost(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
 }
 
-// lostNode is a node that has been lost for long.
-func lostNode(name string) func(*plan.Observed) {
+// lostNodes have been lost for long.
+func lostNodes(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		o.NodeOf = func(of string) leaving.Node {
-			if of == name {
+			if slices.Contains(names, of) {
 				return leaving.Node{LostSince: Now.Add(-time.Hour)}
 			}
 			return leaving.Node{}
@@ -170,7 +171,7 @@ func TestReplacementOfLostPodRecovers(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, replacesLost), Pod(0), Pod(1), pod)
 	Crashing(pod)
 	s.After(time.Second)
-	lostNode("node-2")(&s.O)
+	lostNodes("node-2")(&s.O)
 	s.After(time.Minute)
 	s.O.Pods = append(s.O.Pods, Pod(3, V2, CreatedAgo(-61*time.Second), ReadyFor(-61*time.Second)))
 	s.After(time.Second)
@@ -229,6 +230,51 @@ func TestDeadlineDuringDrain(t *testing.T) {
 			s.After(time.Second)
 			if status := s.After(test.more); (status.FailedRevision != "") != test.failed || !test.failed && ReasonIn(&status, v1.ConditionStalled) != "" {
 				t.Errorf("failed: %q, stalled: %s, %v", status.FailedRevision, MessageIn(&status, v1.ConditionStalled), status.Rollout)
+			}
+		})
+	}
+}
+
+// One pod that fails, however often it is replaced, and in whatever way it goes away, is one failing pod.
+func TestOnePodReplacedAgainAndAgainCountsOnce(t *testing.T) {
+	tests := map[string]func(s *plan.Observed, pod *corev1.Pod){
+		"it has failed": func(s *plan.Observed, pod *corev1.Pod) {
+			Phase(corev1.PodFailed)(pod)
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Terminated("Error", 1)}}
+			pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Time = s.Now
+		},
+		"a user deletes it": func(s *plan.Observed, pod *corev1.Pod) { s.Pods = s.Pods[:len(s.Pods)-1] },
+		"its node is lost": func(s *plan.Observed, pod *corev1.Pod) {
+			var names []string
+			for _, p := range s.Pods[2:] {
+				names = append(names, p.Spec.NodeName)
+			}
+			lostNodes(names...)(s)
+		},
+	}
+	for name, goes := range tests {
+		t.Run(name, func(t *testing.T) {
+			patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](3600) }
+			s := Tell(t, Next(3, MaxFailed("2"), Limits("0", "1"), replacesLost, patient), Pod(0), Pod(1), Pod(2, V2, Crashing))
+			for try := range 3 {
+				s.After(time.Second)
+				goes(&s.O, s.O.Pods[len(s.O.Pods)-1])
+				s.After(time.Second)
+				if status := s.After(2 * time.Minute); failingIn(status) != 1 {
+					t.Errorf("%d: before it is replaced, failing are %v", try, status.Rollout.Failing)
+				}
+				create := plan.Make(s.O).Create
+				if len(create) != 1 {
+					t.Fatalf("%d: creates %d pods, %v", try, len(create), s.O.Manager.Status.Rollout)
+				}
+				next := Pod(create[0].Index, V2, Crashing, CreatedAgo(-s.O.Now.Sub(Now)))
+				if create[0].FailuresBefore > 0 {
+					After(create[0].FailuresBefore)(next)
+				}
+				s.O.Pods = append(s.O.Pods, next)
+				if status := s.After(time.Second); failingIn(status) != 1 {
+					t.Errorf("%d: failing are %v", try, status.Rollout.Failing)
+				}
 			}
 		})
 	}
