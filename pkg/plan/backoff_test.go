@@ -47,6 +47,18 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(2), Pod(0, After(2)), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}},
 		},
+		"a failed pod whose replacement has failed, too, is replaced once": {
+			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1)),
+			want:     want{create: []int{2, 3, 4}, failures: []int{2, 0, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
+		},
+		"a failed pod is not replaced by one that was created before it failed": {
+			observed: Observe(Manager(2), FailedPod(0, time.Minute, 0), FailedPod(1, 10*time.Second, 1)),
+			want:     want{create: []int{2, 3}, failures: []int{2, 1}},
+		},
+		"a failed pod is not replaced by one of another revision": {
+			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older)),
+			want:     want{create: []int{2, 3}, failures: []int{1, 0}},
+		},
 		"a failed pod that needs no replacement is deleted": {
 			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0), FailedPod(1, time.Second, 1)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},

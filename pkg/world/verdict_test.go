@@ -30,7 +30,7 @@ func policyOf(m *v1.PodManager) policy {
 type verdicts struct {
 	// policy is the policy that the last written status with failing pods was made for.
 	policy policy
-	// down has since when a pod has been seen not ready in each sync, and named as failing in each written status.
+	// down has since when a pod has been seen not ready in each sync, on a node that is not lost, and named as failing in each written status.
 	down map[*corev1.Pod]time.Time
 }
 
@@ -59,7 +59,7 @@ func (v *verdicts) note(w *World) {
 	before := v.down
 	v.down = map[*corev1.Pod]time.Time{}
 	for _, p := range w.activePods() {
-		if !w.isNamed(p) || nodes.IsReady(p) || w.hashOf(p) != w.updateHash {
+		if !w.isNamed(p) || nodes.IsReady(p) || w.IsLost(p) || w.hashOf(p) != w.updateHash {
 			continue
 		}
 		since, wasDown := before[p]

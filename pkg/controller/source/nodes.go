@@ -173,7 +173,7 @@ func (n *Nodes) replace(name string, is *node) {
 		is = &node{}
 	}
 	var changed []string
-	if was.draining != is.draining || was.lostSince != is.lostSince {
+	if isNew := !existed && !n.listing; isNew || was.draining != is.draining || was.lostSince != is.lostSince {
 		changed = append(changed, name)
 	}
 	if after := n.troubled(); !slices.Equal(before, after) { // it matters to the pods of all nodes that are lost
@@ -242,15 +242,17 @@ func (n *Nodes) troubled() (names []string) {
 	return names
 }
 
-// Of returns what is known about a node.
+// Of returns what is known about a node. The name is empty for a pod that is not scheduled, which leaves no node. A pod may name a node that does not
+// exist, until the pod garbage collector deletes the pod.
 func (n *Nodes) Of(name string) leaving.Node {
 	if n == nil {
 		return leaving.Node{IsUnknown: true}
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	is := n.known[name]
-	found := leaving.Node{Draining: is.draining, IsUnknown: n.listing || n.forbidden}
+	is, exists := n.known[name]
+	isGone := !exists && name != "" // or this process has yet to see it
+	found := leaving.Node{Draining: is.draining, IsUnknown: n.listing || n.forbidden || isGone}
 	if is.lostSince.IsZero() || found.IsUnknown {
 		return found
 	}

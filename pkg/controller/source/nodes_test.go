@@ -140,11 +140,27 @@ func TestNoneLostWhileListing(t *testing.T) {
 	}
 }
 
+// A deleted node is not known, so that pods which were leaving it go on leaving until they are gone. If it registers again, listeners hear of it.
+func TestDeletedNode(t *testing.T) {
+	ready := corev1.ConditionTrue
+	n := known(nodeNamed("a", "", ready, func(n *corev1.Node) { n.Spec.Unschedulable = true }), nodeNamed("b", "", ready))
+	n.replace("a", nil)
+	for name, want := range map[string]bool{"a": true, "b": false, "": false} {
+		if is := n.Of(name); is.IsUnknown != want || is.Draining != "" || !is.LostSince.IsZero() {
+			t.Errorf("node %q is %+v", name, is)
+		}
+	}
+	var heard []string
+	n.Listen(func(names []string) { heard = append(heard, names...) })
+	if n.set(nodeNamed("a", "", ready)); n.Of("a").IsUnknown || !slices.Equal(heard, []string{"a"}) {
+		t.Errorf("the node is back: it is %+v, and heard of %v", n.Of("a"), heard)
+	}
+}
+
 // Listeners hear of what matters to their pods, and of nothing else.
 func TestNodesNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNodes(nil)
-		n.listed()
 		var heard []string
 		stop := n.Listen(func(names []string) { slices.Sort(names); heard = append(heard, names...) })
 		cordon := func(node *corev1.Node) { node.Spec.Unschedulable = true }
@@ -158,7 +174,9 @@ func TestNodesNotify(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			n.set(nodeNamed(name, "", corev1.ConditionTrue))
 		}
-		expect("nodes that are ready")
+		expect("nodes that are ready while they are listed")
+		n.listed()
+		expect("all are listed")
 		n.set(nodeNamed("a", "", corev1.ConditionTrue, cordon))
 		expect("a is cordoned", "a")
 		n.set(nodeNamed("a", "", corev1.ConditionTrue, cordon))

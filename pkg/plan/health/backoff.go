@@ -45,22 +45,28 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// A replacement records how many failures and disruptions preceded it, including the pod that it replaces. So each active pod accounts for one
-	// failed pod with these counts. If the active pod was updated in place since, its record is about another revision.
-	replacements := map[[2]int]int{}
-	for _, pod := range active {
-		if inplace.CompletedRecord(pod).Revision == "" {
-			replacements[[2]int{FailuresBefore(pod), DisruptionsBefore(pod)}]++
+	// A replacement records how many failures and disruptions preceded it, including the pod that it replaces. So each pod accounts for one failed
+	// pod with these counts, also after it has failed itself. If a pod was updated in place since, its record is about another revision.
+	replacements := map[[2]int][]*corev1.Pod{}
+	for _, pod := range slices.Concat(active, finished) {
+		if FailuresBefore(pod) > 0 && inplace.CompletedRecord(pod).Revision == "" && pod.Labels[v1.LabelRevision] == revision.Hash {
+			key := [2]int{FailuresBefore(pod), DisruptionsBefore(pod)}
+			replacements[key] = append(replacements[key], pod)
 		}
 	}
 	var found Retries
 	for _, pod := range NewestFirst(finished, now) {
 		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
 		retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
-		switch key := [2]int{retry.Failures, retry.Disruptions}; {
+		key := [2]int{retry.Failures, retry.Disruptions}
+		// A pod that has failed replaces none that has failed since it was created.
+		at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
+			return !podstate.IsFinished(other) || !other.CreationTimestamp.Time.Before(podstate.FinishedAt(pod, now).Truncate(time.Second))
+		})
+		switch {
 		case pod.Labels[v1.LabelRevision] != revision.Hash:
-		case replacements[key] > 0:
-			replacements[key]--
+		case at >= 0:
+			replacements[key] = slices.Delete(replacements[key], at, at+1)
 		case now.Before(retry.Due):
 			found.Waiting = append(found.Waiting, retry)
 		default:

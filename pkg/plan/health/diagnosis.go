@@ -93,7 +93,7 @@ func examine(pod *corev1.Pod, now time.Time) symptom {
 	if ready := podstate.Condition(pod, corev1.PodReady); ready != nil && ready.Message != "" {
 		return symptom{starting, podstate.OneLine(ready.Reason, ready.Message)}
 	}
-	if isCutOff(pod) && now.Sub(pod.CreationTimestamp.Time) >= nodeDelay {
+	if IsCutOff(pod) && now.Sub(pod.CreationTimestamp.Time) >= nodeDelay {
 		return symptom{unscheduled, fmt.Sprintf("not ready, although its containers are ready; check whether node %s is ready", pod.Spec.NodeName)}
 	}
 	return symptom{starting, cmp.Or(strings.ToLower(string(pod.Status.Phase)), "new")}
@@ -158,16 +158,16 @@ func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration)
 	for _, pod := range active {
 		if isUnaccepted(pod) {
 			first = requeue.Sooner(first, untilAccepted(pod, now))
-		} else if isCutOff(pod) && !podstate.IsReady(pod) {
+		} else if IsCutOff(pod) && !podstate.IsReady(pod) {
 			first = requeue.Sooner(first, max(0, pod.CreationTimestamp.Add(nodeDelay).Sub(now)))
 		}
 	}
 	return first
 }
 
-// isCutOff reports whether the node controller has marked the pod as not ready because its kubelet has not reported for some time. The rest of the
+// IsCutOff reports whether the node controller has marked the pod as not ready because its kubelet has not reported for some time. The rest of the
 // status is as the kubelet left it. If a kubelet marks a pod as not ready, it gives a reason.
-func isCutOff(pod *corev1.Pod) bool {
+func IsCutOff(pod *corev1.Pod) bool {
 	ready := podstate.Condition(pod, corev1.PodReady)
 	isReady := func(status corev1.ContainerStatus) bool { return status.Ready }
 	return ready != nil && ready.Reason == "" && pod.Status.Phase == corev1.PodRunning && slices.ContainsFunc(pod.Status.ContainerStatuses, isReady)

@@ -74,6 +74,8 @@ func (p *Progress) runClock(r *State, available int) {
 	next, due, deadline := p.Record, r.DesiredUpdated(), r.Manager.ProgressDeadline()
 	// After the partition was raised or replicas was lowered, fewer updated pods are due. Pods beyond that number will count as progress again.
 	next.MostAvailable = min(next.MostAvailable, int32(due))
+	// Leaving pods serve until they are gone. So a drain loses no progress, and makes none.
+	available += min(max(0, int(next.MostAvailable)-available), r.countAvailable(r.leavingFrom(newSide)))
 	if available > int(next.MostAvailable) || available >= due || !r.waitsForUpdated(available) {
 		next.MostAvailable, next.SpentSeconds, next.Since = int32(min(available, due)), 0, nil
 	}
@@ -110,11 +112,11 @@ func (r *State) isSuspended() bool {
 	return r.Manager.Spec.Paused || r.Manager.Strategy() == v1.OnDeleteStrategy || r.IsHalted() || r.Obstacle != ""
 }
 
-// hasSlowPod reports whether an updated pod has failed, or has a node and is not available. Pods without a node indicate a lack of capacity, not a
-// problem with their revision.
+// hasSlowPod reports whether an updated pod has failed, or has a node that is not lost, and is not available. Pods without a node indicate a lack of
+// capacity, not a problem with their revision.
 func (r *State) hasSlowPod() bool {
 	return r.failing() > 0 || slices.ContainsFunc(r.UpdatedPods, func(pod *corev1.Pod) bool {
-		return pod.Spec.NodeName != "" && !health.IsAvailable(pod, r.Manager.MinReady(), r.Now)
+		return pod.Spec.NodeName != "" && !health.IsCutOff(pod) && !health.IsAvailable(pod, r.Manager.MinReady(), r.Now)
 	})
 }
 

@@ -87,9 +87,11 @@ func (r *State) assessFailing(pod *corev1.Pod, record v1.FailingPod) FailureReco
 	switch {
 	case crashes > record.Crashes, !isReady && hasOwnTrouble(pod): // it may not have been restarted yet
 		record.ReadySince = nil
-	case !isReady && record.ReadySince != nil:
-		// The pod was ready after its crash and has not crashed again: its time to recover starts over.
+	case !isReady && isOutOfReach(pod):
+		// No kubelet can make the pod ready: its time to recover has not begun.
 		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
+	case !isReady:
+		record = r.startOver(record)
 	}
 	record.Crashes = crashes
 	if isReady && record.ReadySince == nil {
@@ -97,6 +99,13 @@ func (r *State) assessFailing(pod *corev1.Pod, record v1.FailingPod) FailureReco
 	}
 	record.Condemned = record.Condemned || !isReady && r.untilRecoveryExpires(record) <= 0
 	return r.assessRecovery(pod, record)
+}
+
+// isOutOfReach reports whether no node has room for a pod, or its node is lost. A pod that has yet to be scheduled is not out of reach: otherwise a
+// client that keeps deleting failing pods would prevent the rollback.
+func isOutOfReach(pod *corev1.Pod) bool {
+	scheduled := podstate.Condition(pod, corev1.PodScheduled)
+	return scheduled != nil && scheduled.Status == corev1.ConditionFalse || health.IsCutOff(pod)
 }
 
 // assessRecovery assesses a failing pod that may just have recovered.
@@ -118,8 +127,13 @@ func (r *State) assessRecovery(pod *corev1.Pod, record v1.FailingPod) FailureRec
 // assessFinished assesses a finished pod, which cannot recover.
 func (r *State) assessFinished(pod *corev1.Pod) FailureRecord {
 	record, recorded := r.records[pod.UID]
-	if !recorded || record.Recovered {
+	switch {
+	case !recorded || record.Recovered:
 		record = r.newRecord(pod)
+	case health.IsOwnFailure(pod):
+		record.ReadySince = nil
+	default:
+		record = r.startOver(record)
 	}
 	record.Condemned = r.untilRecoveryExpires(record) <= 0
 	return FailureRecord{record, max(0, r.untilRecoveryExpires(record))}

@@ -93,6 +93,17 @@ func replicasBefore(replicas int32) func(*v1.PodManager) {
 	}
 }
 
+// A PodManager that is paused from the start, with zero replicas, creates no pods when it is scaled up.
+func TestPausedAtZero(t *testing.T) {
+	o := With(Observe(Manager(0, Paused)), func(o *plan.Observed) { o.Manager.Status = v1.PodManagerStatus{} })
+	told, _ := status.Compute(Planned(o))
+	o.Manager = Manager(3, Paused)
+	o.Manager.Status = told
+	if got := ActionsOf(plan.Make(o)); got != "" {
+		t.Errorf("plans %q", got)
+	}
+}
+
 func TestPaused(t *testing.T) {
 	lost := func(o *plan.Observed) { o.Manager.Status.UpdatedReplicas = 1 }
 	fresh := func(o *plan.Observed) { o.Manager.Status = v1.PodManagerStatus{} }
@@ -170,6 +181,28 @@ func TestPaused(t *testing.T) {
 		"a PodManager that has lost all pods creates them": {
 			observed: With(Observe(Manager(2, Paused)), fresh, func(o *plan.Observed) { o.Manager.Status.Replicas = 2 }),
 			want:     "+0 new, +1 new",
+		},
+		"a new PodManager that has lost all pods it has adopted creates none: the others may be handed over next": {
+			observed: With(Observe(Manager(3, Paused)), fresh, func(o *plan.Observed) { o.Manager.Status.Replicas = 2 }),
+		},
+		"a new PodManager whose adopted pods all leave creates none": {
+			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0, Unlabelled)), fresh, lostNodes("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
+		},
+		"a new PodManager one of whose adopted pods leaves creates none": {
+			observed: With(Observe(Manager(4, Paused, replacesDrained), Pod(0, Unlabelled), Pod(1, Unlabelled), Pod(2, Unlabelled)), fresh, cordoned("node-0")),
+		},
+		"a PodManager that has created pods replaces them when they leave": {
+			observed: With(Observe(Manager(3, Paused, replacesLost), Pod(0)), fresh, lostNodes("node-0"), func(o *plan.Observed) { o.Manager.Status.Replicas = 1 }),
+			want:     "+1 new, +2 new, +3 new",
+		},
+		"a PodManager that had all pods by adoption, and has yet to say so, replaces the one that leaves": {
+			observed: With(Observe(Manager(2, Paused, replacesDrained), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, cordoned("node-0")),
+			want:     "+2 new",
+		},
+		"a PodManager that had all pods by adoption replaces those that leave": {
+			observed: With(Observe(Manager(2, Paused, replacesDrained), Pod(0, Unlabelled), Pod(1, Unlabelled)), fresh, cordoned("node-0"),
+				func(o *plan.Observed) { replicasBefore(2)(o.Manager) }),
+			want: "+2 new",
 		},
 		"a PodManager with a rollout record and no pods creates them": {
 			observed: With(Observe(Manager(2, Paused, Rolled(2, 0, 0))), func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }),

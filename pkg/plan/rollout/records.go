@@ -33,8 +33,7 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	for _, record := range r.recordedFailures(pods) {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
-			record.ReadySince = nil // a pod that is gone does not recover any more
-			orphaned = append(orphaned, record)
+			orphaned = append(orphaned, r.startOver(record)) // a pod that is gone does not recover any more
 		case pod != nil && !inplace.UpdatedAt(pod).After(record.Since.Time):
 			r.records[record.UID] = record
 		} // A record from before the pod's last update in place is about another revision, and is left only because no status was written since.
@@ -42,11 +41,20 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	return r.inherit(orphaned)
 }
 
+// startOver returns the record of a pod that is not ready any more, or gone, without another failure of its own. If the pod was ready after its
+// failure, the time to recover starts over.
+func (r *State) startOver(record v1.FailingPod) v1.FailingPod {
+	if record.ReadySince != nil {
+		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
+	}
+	return record
+}
+
 // recordablePods returns the pods that records can be about, by UID: updated pods, also if they are leaving, and finished pods that have not been
-// replaced.
+// replaced. The record of a pod that leaves a lost node passes to its replacement, because the pod cannot recover there.
 func (r *State) recordablePods(finished []*corev1.Pod) map[types.UID]*corev1.Pod {
 	pods := map[types.UID]*corev1.Pod{}
-	for _, pod := range slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)) {
+	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.leavesLostNode)) {
 		pods[pod.UID] = pod
 	}
 	if r.isComplete() {
@@ -57,6 +65,11 @@ func (r *State) recordablePods(finished []*corev1.Pod) map[types.UID]*corev1.Pod
 		pods[retry.Pod.UID] = retry.Pod
 	}
 	return pods
+}
+
+// leavesLostNode reports whether, according to the last status, a pod leaves because its node is lost.
+func (r *State) leavesLostNode(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(r.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == v1.LeavingForNodeLoss })
 }
 
 // inherit passes the records of deleted pods to their replacements, and returns those that no pod inherits.

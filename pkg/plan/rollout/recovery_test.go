@@ -1,12 +1,16 @@
 package rollout_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
@@ -15,6 +19,12 @@ func noNode(p *corev1.Pod) {
 	Phase(corev1.PodPending)(p)
 	NotReady(p)
 	p.Spec.NodeName = ""
+}
+
+// noRoom makes the scheduler find no node for a pod.
+func noRoom(p *corev1.Pod) {
+	noNode(p)
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
 }
 
 // A lack of capacity may stall a rollout, but rolls nothing back.
@@ -67,6 +77,203 @@ func TestReadinessBlip(t *testing.T) {
 			if !test.failed {
 				if status := s.After(v1.DefaultGracePeriodSeconds * time.Second); status.FailedRevision == "" {
 					t.Error("it stays not ready for the whole grace period, and nothing is rolled back")
+				}
+			}
+		})
+	}
+}
+
+// cutOff makes a ready pod look as the node controller leaves it when the kubelet stops reporting.
+func cutOff(p *corev1.Pod) {
+	p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+	p.Status.ContainerStatuses[0].Ready = true
+}
+
+// replacesLost makes pods leave nodes that have been lost for a minute.
+func replacesLost(m *v1.PodManager) {
+	m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
+}
+
+// lostNodes have been lost for long.
+func lostNodes(names ...string) func(*plan.Observed) {
+	return func(o *plan.Observed) {
+		o.NodeOf = func(of string) leaving.Node {
+			if slices.Contains(names, of) {
+				return leaving.Node{LostSince: Now.Add(-time.Hour)}
+			}
+			return leaving.Node{}
+		}
+	}
+}
+
+// A pod crashed once at its start, and has been ready since. What its node does to it then condemns neither the pod nor its replacement, which has its
+// own time to become ready.
+func TestNodeCondemnsNothing(t *testing.T) {
+	next := func(s *plan.Observed, change ...func(*corev1.Pod)) {
+		age := CreatedAgo(-s.Now.Sub(Now))
+		s.Pods = append(s.Pods[:2:2], Pod(3, append([]func(*corev1.Pod){V2, NotReady, age}, change...)...))
+	}
+	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
+	tests := map[string]struct {
+		then func(*plan.Observed)
+		// wait is how long nothing else happens. Then last happens.
+		wait   time.Duration
+		last   func(*plan.Observed)
+		failed bool
+	}{
+		"nothing happens":  {then: func(*plan.Observed) {}, wait: time.Hour},
+		"its node is lost": {then: func(s *plan.Observed) { cutOff(s.Pods[2]) }, wait: time.Hour},
+		"its node is lost, and is back": {then: func(s *plan.Observed) {
+			cutOff(s.Pods[2])
+			s.Pods[2].Status.Conditions[0].Reason = "ContainersNotReady"
+		}, wait: 27 * time.Second},
+		"evicted":                                       {then: func(s *plan.Observed) { s.Pods = s.Pods[:2:2] }, wait: time.Second},
+		"evicted, replaced":                             {then: func(s *plan.Observed) { next(s) }, wait: 27 * time.Second},
+		"evicted, and there is no room":                 {then: func(s *plan.Observed) { next(s, noRoom) }, wait: time.Hour},
+		"evicted, there is room again":                  {then: func(s *plan.Observed) { next(s, noRoom) }, last: func(s *plan.Observed) { NotReady(s.Pods[2]); s.Pods[2].Spec.NodeName = "node-3" }, wait: time.Hour},
+		"evicted, the next one has yet to be scheduled": {then: func(s *plan.Observed) { next(s, noNode) }, wait: time.Minute, failed: true},
+		"evicted, the next one crashes":                 {then: func(s *plan.Observed) { next(s, Crashing) }, wait: time.Minute, failed: true},
+		"evicted, the next one is not ready":            {then: func(s *plan.Observed) { next(s) }, wait: time.Minute, failed: true},
+		"evicted by its kubelet":                        {then: evicted, wait: time.Second},
+		"ends":                                          {then: func(s *plan.Observed) { Phase(corev1.PodFailed)(s.Pods[2]) }, wait: time.Second, failed: true},
+		"crashes again":                                 {then: func(s *plan.Observed) { Crashing(s.Pods[2]) }, wait: time.Second, failed: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			slow := func(m *v1.PodManager) {
+				m.Spec.MinReadySeconds, m.Spec.ProgressDeadlineSeconds = 1200, ptr.To[int32](3600)
+			}
+			pod := Pod(2, V2, NotReady)
+			s := Tell(t, Next(3, Rollback, Limits("0", "1"), slow), Pod(0), Pod(1), pod)
+			Crashed(1, 0)(pod)
+			s.After(time.Second)
+			ReadyFor(-time.Second)(pod)
+			s.After(time.Second)
+			s.HasNotFailed(s.After(10*time.Minute), "it has been ready for 10 minutes")
+			test.then(&s.O)
+			s.After(time.Second)
+			s.After(test.wait / 2)
+			if s.After(test.wait / 2); test.last != nil {
+				test.last(&s.O)
+			}
+			if status := s.After(time.Second); (status.FailedRevision != "") != test.failed {
+				t.Errorf("failed: %q, %v", status.FailedRevision, status.Rollout)
+			}
+		})
+	}
+}
+
+// A pod crashes, and its node is lost before it is ready. Its replacement stands for it, and the halt ends when the replacement has been available for
+// long enough.
+func TestReplacementOfLostPodRecovers(t *testing.T) {
+	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
+	pod := Pod(2, V2, NotReady)
+	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, replacesLost), Pod(0), Pod(1), pod)
+	Crashing(pod)
+	s.After(time.Second)
+	lostNodes("node-2")(&s.O)
+	s.After(time.Minute)
+	s.O.Pods = append(s.O.Pods, Pod(3, V2, CreatedAgo(-61*time.Second), ReadyFor(-61*time.Second)))
+	s.After(time.Second)
+	status := s.After(301 * time.Second)
+	if s.HasNotFailed(status, "the replacement has been available for long enough"); failingIn(status) > 0 {
+		t.Errorf("failing are %v", status.Rollout.Failing)
+	}
+}
+
+// Pods of a drained node serve until they are gone, so that the deadline does not wait for their replacements. It does wait for the other pods of the
+// rollout, however long the node stays cordoned, and for a replacement once the pod before it is gone.
+func TestDeadlineDuringDrain(t *testing.T) {
+	starts := func(p *corev1.Pod) { NotReady(p); p.Spec.NodeName = "node-9" }
+	tests := map[string]struct {
+		pods []*corev1.Pod
+		// drained happens when node-2 is cordoned, and then the deadline passes. last happens then, and more passes.
+		drained, last func(*plan.Observed)
+		more          time.Duration
+		failed        bool
+	}{
+		"no room": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]) },
+		},
+		"no room, and then it is evicted": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]); o.Pods = append(o.Pods[:2:2], o.Pods[3]) },
+			more:    9 * time.Minute,
+		},
+		"evicted, and the next one does not become ready": {
+			pods:    []*corev1.Pod{Pod(0, V2), Pod(1, V2), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2, noRoom)) },
+			last:    func(o *plan.Observed) { starts(o.Pods[3]); o.Pods = append(o.Pods[:2:2], o.Pods[3]) },
+			more:    11 * time.Minute, failed: true,
+		},
+		"replaced, and another one does not become ready": {
+			pods:    []*corev1.Pod{Pod(0), Pod(1, V2, NotReady), Pod(2, V2)},
+			drained: func(o *plan.Observed) { o.Pods = append(o.Pods, Pod(3, V2)) },
+			failed:  true,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			longBake := func(m *v1.PodManager) { m.Spec.FailurePolicy.BakeSeconds = ptr.To[int32](3 * 3600) }
+			s := Tell(t, Next(3, Rollback, Limits("0", "1"), replacesDrained, longBake), test.pods...)
+			cordoned("node-2")(&s.O)
+			test.drained(&s.O)
+			for range 11 {
+				s.After(time.Minute)
+			}
+			if test.last != nil {
+				test.last(&s.O)
+			}
+			s.After(time.Second)
+			if status := s.After(test.more); (status.FailedRevision != "") != test.failed || !test.failed && ReasonIn(&status, v1.ConditionStalled) != "" {
+				t.Errorf("failed: %q, stalled: %s, %v", status.FailedRevision, MessageIn(&status, v1.ConditionStalled), status.Rollout)
+			}
+		})
+	}
+}
+
+// One pod that fails, however often it is replaced, and in whatever way it goes away, is one failing pod.
+func TestOnePodReplacedAgainAndAgainCountsOnce(t *testing.T) {
+	tests := map[string]func(s *plan.Observed, pod *corev1.Pod){
+		"it has failed": func(s *plan.Observed, pod *corev1.Pod) {
+			Phase(corev1.PodFailed)(pod)
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: Terminated("Error", 1)}}
+			pod.Status.ContainerStatuses[0].State.Terminated.FinishedAt.Time = s.Now
+		},
+		"a user deletes it": func(s *plan.Observed, pod *corev1.Pod) { s.Pods = s.Pods[:len(s.Pods)-1] },
+		"its node is lost": func(s *plan.Observed, pod *corev1.Pod) {
+			var names []string
+			for _, p := range s.Pods[2:] {
+				names = append(names, p.Spec.NodeName)
+			}
+			lostNodes(names...)(s)
+		},
+	}
+	for name, goes := range tests {
+		t.Run(name, func(t *testing.T) {
+			patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](3600) }
+			s := Tell(t, Next(3, MaxFailed("2"), Limits("0", "1"), replacesLost, patient), Pod(0), Pod(1), Pod(2, V2, Crashing))
+			for try := range 3 {
+				s.After(time.Second)
+				goes(&s.O, s.O.Pods[len(s.O.Pods)-1])
+				s.After(time.Second)
+				if status := s.After(2 * time.Minute); failingIn(status) != 1 {
+					t.Errorf("%d: before it is replaced, failing are %v", try, status.Rollout.Failing)
+				}
+				create := plan.Make(s.O).Create
+				if len(create) != 1 {
+					t.Fatalf("%d: creates %d pods, %v", try, len(create), s.O.Manager.Status.Rollout)
+				}
+				next := Pod(create[0].Index, V2, Crashing, CreatedAgo(-s.O.Now.Sub(Now)))
+				if create[0].FailuresBefore > 0 {
+					After(create[0].FailuresBefore)(next)
+				}
+				s.O.Pods = append(s.O.Pods, next)
+				if status := s.After(time.Second); failingIn(status) != 1 {
+					t.Errorf("%d: failing are %v", try, status.Rollout.Failing)
 				}
 			}
 		})

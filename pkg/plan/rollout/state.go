@@ -293,17 +293,20 @@ func (r *State) wantedOld() int {
 }
 
 // IsUnstarted reports whether the PodManager was paused before it had all its pods, and has created none of its pods. In that state it creates no
-// pods, so that a user can hand over pods to it one by one. Pods that have not been handed over yet do not count as missing.
+// pods, so that a user can hand over pods to it one by one. Pods that have not been handed over yet do not count as missing. Without any pod, the last
+// status shows whether it had all of them.
 func (r *State) IsUnstarted() bool {
 	status := &r.Manager.Status
 	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {
 		return false
 	}
-	if len(r.pods) == 0 {
-		return status.Replicas == 0
+	pods := slices.Concat(r.pods, r.leaving)
+	count := len(pods)
+	if count == 0 {
+		count = int(status.Replicas)
 	}
 	isOwn := func(pod *corev1.Pod) bool { return !podstate.IsUnmanaged(pod) }
-	return len(r.pods) < r.Desired && !slices.ContainsFunc(r.pods, isOwn)
+	return count < max(1, r.Desired) && !slices.ContainsFunc(pods, isOwn)
 }
 
 // DesiredUpdated returns how many pods have the new revision once the rollout is complete: all except the partition. A partition holds back only a
