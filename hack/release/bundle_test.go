@@ -168,7 +168,7 @@ func TestBundleDescriptors(t *testing.T) {
 		t.Errorf("owned is %s", owned)
 	}
 	descriptors, _ := at(owned, "specDescriptors").([]any)
-	if want := "Replicas is how many pods to keep running."; len(descriptors) < 10 || text(descriptors[0], "description") != want {
+	if want := "Replicas is the number of pods to keep running."; len(descriptors) < 10 || text(descriptors[0], "description") != want {
 		t.Errorf("the first of %d is %v, want %q", len(descriptors), descriptors[0], want)
 	}
 	spec := map[string]any{"customresourcedefinitions": map[string]any{"owned": []any{

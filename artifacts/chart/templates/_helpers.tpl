@@ -1,4 +1,4 @@
-{{/* The beginning of all names. 52 characters leave room for what is added. */}}
+{{/* The prefix of all names. 52 characters leave room for the suffixes. */}}
 {{- define "podmanager.fullname" -}}
 {{- $name := default .Chart.Name .Values.nameOverride -}}
 {{- if .Values.fullnameOverride -}}
@@ -15,7 +15,7 @@
 {{ include "podmanager.fullname" . }}-controller
 {{- end -}}
 
-{{/* The Deployments of the release, as the ends of their names. What is about one of them takes a list of the root and this. */}}
+{{/* The Deployments of the release, as the suffixes of their names. A template about one Deployment takes a list of the root and its suffix. */}}
 {{- define "podmanager.components" -}}
 controller {{- if and .Values.webhook.enabled .Values.webhook.deployment.enabled }} webhook {{- end }}
 {{- end -}}
@@ -37,7 +37,7 @@ controller {{- if and .Values.webhook.enabled .Values.webhook.deployment.enabled
 {{- default (printf "%s-%s" (include "podmanager.fullname" $root) (last .)) $given }}
 {{- end -}}
 
-{{/* What tells the replicas from all other pods. A Deployment's selector cannot be changed: these stay as they are. */}}
+{{/* The labels that tell the replicas from all other pods. A Deployment's selector is immutable, so these labels must never change. */}}
 {{- define "podmanager.selectorLabels" -}}
 app.kubernetes.io/name: podmanager
 app.kubernetes.io/instance: {{ (first .).Release.Name }}
@@ -55,18 +55,18 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end -}}
 
-{{/* The same, with more labels of one object, which win over commonLabels. Takes a list of the root and these labels. */}}
+{{/* The same labels with additional labels of one object, which take precedence over commonLabels. Takes a list of the root and the additional labels. */}}
 {{- define "podmanager.labelsWith" -}}
 {{- mergeOverwrite (include "podmanager.labels" (first .) | fromYaml) (last .) | toYaml }}
 {{- end -}}
 
-{{/* The labels of pods. The selector's win over all others: without them the Deployment would not find its pods. */}}
+{{/* The labels of pods. The labels of the selector take precedence, because without them the Deployment would not find its pods. */}}
 {{- define "podmanager.podLabels" -}}
 {{- $values := (first .).Values }}
 {{- mergeOverwrite (dict) $values.commonLabels $values.podLabels (include "podmanager.selectorLabels" . | fromYaml) | toYaml }}
 {{- end -}}
 
-{{/* A release writes the digest of its image into the chart's annotations. It holds until a digest or a tag is given. */}}
+{{/* make release writes the digest of the image into the chart's annotations. It applies unless the values have a digest or a tag. */}}
 {{- define "podmanager.image" -}}
 {{- $released := index .Chart.Annotations "apps.mycompany.com/image-digest" -}}
 {{- if .Values.image.digest -}}
@@ -78,7 +78,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end -}}
 {{- end -}}
 
-{{/* Nine tenths of the memory limit among resources, for GOMEMLIMIT: collect garbage harder rather than be killed. Empty without a limit. */}}
+{{/* Nine tenths of the memory limit of the given resources, for GOMEMLIMIT, so that Go collects more garbage before the kernel kills the process. Empty without a limit. */}}
 {{- define "podmanager.memoryLimit" -}}
 {{- $limit := dig "limits" "memory" "" . | toString -}}
 {{- $factors := dict "Ki" 0.0009765625 "Mi" 1.0 "Gi" 1024.0 "k" 0.00095367431640625 "M" 0.95367431640625 "G" 953.67431640625 -}}
@@ -92,27 +92,27 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{ .Values.metrics.secure | ternary 8443 8080 }}
 {{- end -}}
 
-{{/* The name of the webhooks' Service and of the Secret with their certificate. The controller makes it from the name of all names. */}}
+{{/* The name of the webhooks' Service and of the Secret with their certificate. The controller derives the same name from -webhook-name. */}}
 {{- define "podmanager.webhook" -}}
 {{ include "podmanager.fullname" . }}-webhook
 {{- end -}}
 
-{{/* The Secret that cert-manager writes. It has another name than the controller's own, so that neither finds what the other has made. */}}
+{{/* The Secret that cert-manager writes. The controller's own Secret has another name, so that neither uses the other's certificate. */}}
 {{- define "podmanager.webhookCertificate" -}}
 {{ include "podmanager.webhook" . }}-tls
 {{- end -}}
 
-{{/* The annotation by which cert-manager finds what it writes the CA into. */}}
+{{/* The annotation that tells cert-manager to write the CA into an object. */}}
 {{- define "podmanager.injectCA" -}}
 cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.webhook" . }}
 {{- end -}}
 
-{{/* The beginning of the names of the rules beyond RBAC. A release without them looks for those of artifacts/policy.yaml. */}}
+{{/* The prefix of the names of the policies. The controller of a release without policies checks for those of artifacts/policy.yaml. */}}
 {{- define "podmanager.policy" -}}
 {{ and .Values.admissionPolicy.enabled (not .Values.namespaces) | ternary (include "podmanager.fullname" .) "podmanager" }}
 {{- end -}}
 
-{{/* The arguments of a Deployment. */}}
+{{/* The arguments of the container of a Deployment. */}}
 {{- define "podmanager.args" -}}
 {{- $root := first . }}
 {{- $flags := $root.Values.flags }}
@@ -188,7 +188,7 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- end }}
 {{- end -}}
 
-{{/* The controller's arguments that say what it shares with others. */}}
+{{/* The controller's arguments about how it divides the work with other controllers: shards, the Lease, namespaces. */}}
 {{- define "podmanager.shareArgs" }}
 {{- if .Values.shards }}
 - -shards={{ .Values.shards }}
@@ -203,7 +203,7 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- end }}
 {{- end -}}
 
-{{/* What a Deployment mounts below /etc/podmanager, by folder. */}}
+{{/* The volumes that a Deployment mounts below /etc/podmanager, by folder. */}}
 {{- define "podmanager.folders" -}}
 {{- $root := first . }}
 {{- $folders := dict }}
@@ -220,7 +220,7 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "podmanager.
 {{- if .clientCA.configMap }}
 {{- $_ := set $folders "webhook-client" (dict "configMap" (dict "name" .clientCA.configMap)) }}
 {{- else if .clientCA.secret }}
-{{- /* Only the CAs: a Secret of cert-manager has a key, too. */}}
+{{- /* Mount only the CAs: a Secret of cert-manager also has a private key. */}}
 {{- $items := list (dict "key" .clientCA.key "path" .clientCA.key) }}
 {{- $_ := set $folders "webhook-client" (dict "secret" (dict "secretName" .clientCA.secret "items" $items)) }}
 {{- end }}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// The defaults. The API server fills them in; these are for objects that were written before they existed.
+// The defaults. The API server sets them; these are for objects that were stored before the CRD had them.
 const (
 	DefaultReplicas                = 3
 	DefaultFailedPodsHistoryLimit  = 1
@@ -23,32 +23,32 @@ var (
 	defaultFailureThreshold = intstr.FromInt32(1)
 )
 
-// DesiredReplicas is the number of pods wanted.
+// DesiredReplicas returns the desired number of pods.
 func (m *PodManager) DesiredReplicas() int {
 	return count(m.Spec.Replicas, DefaultReplicas)
 }
 
-// FailedPodsKept is how many failed pods are kept for inspection.
+// FailedPodsKept returns how many failed pods are kept for inspection.
 func (m *PodManager) FailedPodsKept() int {
 	return count(m.Spec.FailedPodsHistoryLimit, DefaultFailedPodsHistoryLimit)
 }
 
-// RevisionsKept is how many revisions are kept that no pod uses.
+// RevisionsKept returns how many revisions are kept that no pod uses.
 func (m *PodManager) RevisionsKept() int {
 	return count(m.Spec.RevisionHistoryLimit, DefaultRevisionHistoryLimit)
 }
 
-// ProgressDeadline is how long a rollout may go without progress.
+// ProgressDeadline returns how long a rollout may go on without progress.
 func (m *PodManager) ProgressDeadline() time.Duration {
 	return seconds(ptr.Deref(m.Spec.ProgressDeadlineSeconds, DefaultProgressDeadlineSeconds))
 }
 
-// MinReady is how long a pod has to be ready to be available.
+// MinReady returns how long a pod has to be ready before it is available.
 func (m *PodManager) MinReady() time.Duration {
 	return seconds(m.Spec.MinReadySeconds)
 }
 
-// Strategy is the type of the update strategy.
+// Strategy returns the type of the update strategy.
 func (m *PodManager) Strategy() UpdateStrategyType {
 	if m.Spec.UpdateStrategy.Type == "" {
 		return RollingUpdateStrategy
@@ -56,7 +56,7 @@ func (m *PodManager) Strategy() UpdateStrategyType {
 	return m.Spec.UpdateStrategy.Type
 }
 
-// rolling returns the limits of a rolling update; empty for the other strategies.
+// rolling returns spec.updateStrategy.rollingUpdate, or an empty value if it is not set.
 func (m *PodManager) rolling() RollingUpdate {
 	if limits := m.Spec.UpdateStrategy.RollingUpdate; limits != nil {
 		return *limits
@@ -64,7 +64,7 @@ func (m *PodManager) rolling() RollingUpdate {
 	return RollingUpdate{}
 }
 
-// MaxSurge is how many pods there may be above the wanted number.
+// MaxSurge returns how many pods there may be in addition to the desired number.
 func (m *PodManager) MaxSurge() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return 0
@@ -72,8 +72,8 @@ func (m *PodManager) MaxSurge() int {
 	return scaled(ptr.Deref(m.rolling().MaxSurge, defaultBudget), m.DesiredReplicas(), true)
 }
 
-// MaxUnavailable is how many of the wanted pods an update may make unavailable. Without surge it is at least 1: otherwise no
-// rollout could begin.
+// MaxUnavailable returns how many of the desired pods an update may make unavailable. Without a surge it is at least 1, because
+// otherwise no rollout could begin.
 func (m *PodManager) MaxUnavailable() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return m.DesiredReplicas()
@@ -85,7 +85,7 @@ func (m *PodManager) MaxUnavailable() int {
 	return min(limit, m.DesiredReplicas())
 }
 
-// Partition is how many pods stay on the old revision. A percentage below 100 lets at least one pod be updated.
+// Partition returns how many pods are not updated. With a percentage below 100, at least one pod is updated.
 func (m *PodManager) Partition() int {
 	if m.Strategy() != RollingUpdateStrategy {
 		return 0
@@ -101,7 +101,7 @@ func (m *PodManager) PodUpdatePolicy() PodUpdatePolicy {
 	return RecreatePods
 }
 
-// InPlaceGrace is how long a pod is kept out of its Services before it is updated in place.
+// InPlaceGrace returns how long a pod is taken out of its Services before it is updated in place.
 func (m *PodManager) InPlaceGrace() time.Duration {
 	if m.PodUpdatePolicy() == RecreatePods {
 		return 0
@@ -109,7 +109,7 @@ func (m *PodManager) InPlaceGrace() time.Duration {
 	return seconds(m.rolling().InPlaceGracePeriodSeconds)
 }
 
-// OnFailure is what happens when pods of a new template fail.
+// OnFailure returns what happens when pods of a new template fail.
 func (m *PodManager) OnFailure() FailureAction {
 	if m.Spec.FailurePolicy.OnFailure == "" {
 		return HaltOnFailure
@@ -117,17 +117,18 @@ func (m *PodManager) OnFailure() FailureAction {
 	return m.Spec.FailurePolicy.OnFailure
 }
 
-// FailureThreshold is how many pods have to fail for that. A percentage is rounded down: it happens sooner rather than later.
+// FailureThreshold returns how many pods have to fail before OnFailure takes effect. A percentage is rounded down, so that it takes
+// effect sooner rather than later.
 func (m *PodManager) FailureThreshold() int {
 	return max(1, scaled(ptr.Deref(m.Spec.FailurePolicy.FailureThreshold, defaultFailureThreshold), m.DesiredReplicas(), false))
 }
 
-// FailureGrace is how long failing pods have to recover.
+// FailureGrace returns how long a failing pod has to recover.
 func (m *PodManager) FailureGrace() time.Duration {
 	return seconds(ptr.Deref(m.Spec.FailurePolicy.GracePeriodSeconds, DefaultGracePeriodSeconds))
 }
 
-// BakeTime is how long the pods of a revision have to be available together for it to become the one to return to.
+// BakeTime returns how long the pods of a revision have to be available at the same time before the revision is good.
 func (m *PodManager) BakeTime() time.Duration {
 	if bake := m.Spec.FailurePolicy.BakeSeconds; bake != nil {
 		return seconds(*bake)
@@ -135,24 +136,25 @@ func (m *PodManager) BakeTime() time.Duration {
 	return m.FailureGrace()
 }
 
-// PacesScaleDown reports whether the number of pods that may terminate at the same time is limited. A number of pods is a limit, however high.
+// PacesScaleDown reports whether the number of pods that may terminate at the same time is limited. An absolute number is a limit, however high.
 func (m *PodManager) PacesScaleDown() bool {
 	if m.Spec.ScaleDown == nil || m.Spec.ScaleDown.MaxTerminating == nil {
 		return false
 	}
 	limit := m.Spec.ScaleDown.MaxTerminating
-	// A value that the CRD would refuse is no limit, as in the plan.
+	// A value that the CRD would refuse is not a limit, neither here nor in the plan.
 	percent, err := intstr.GetScaledValueFromIntOrPercent(limit, 100, true)
 	return err == nil && (limit.Type == intstr.Int || percent < 100)
 }
 
-// count returns a number, or 0 if it is negative. The CRD refuses negative numbers, but an object may be older than the rule.
+// count returns the value, or the default if there is none. A negative value is 0: the CRD refuses negative numbers, but an object
+// may be older than that rule.
 func count(value *int32, otherwise int32) int { return int(max(0, ptr.Deref(value, otherwise))) }
 
 func seconds(count int32) time.Duration { return time.Duration(max(0, count)) * time.Second }
 
-// scaled returns a number, or a percentage of total. The CRD lets only valid values in, but an object may be older than the
-// rule: an invalid value is 0, and a huge percentage is limited so that sums do not overflow.
+// scaled returns an absolute number as it is, and a percentage as a part of total. The CRD accepts only valid values, but an object
+// may be older than that rule: an invalid value is 0, and a huge percentage is limited so that sums do not overflow.
 func scaled(value intstr.IntOrString, total int, up bool) int {
 	scaled, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
 	if err != nil {

@@ -11,48 +11,48 @@ var GroupVersionKind = schema.GroupVersionKind{Group: GroupName, Version: "v1", 
 // ControllerName is the controller's name in events and as a field manager.
 const ControllerName = "podmanager-controller"
 
-// What the controller puts on the objects that it owns, and looks for on them.
+// The labels, annotations and other names that the controller sets on the objects that it owns, and reads from them.
 const (
 	// LabelManager holds the PodManager's name. It is the selector.
 	LabelManager = "podmanager"
-	// LabelManagerUID holds the PodManager's UID. It distinguishes pods of a deleted PodManager of the same name.
+	// LabelManagerUID holds the PodManager's UID. It tells the pods of a PodManager from those of a deleted PodManager of the same name.
 	LabelManagerUID = "podmanager-uid"
 	// LabelRevision holds the hash of the template that the pod was made from.
 	LabelRevision = "apps.mycompany.com/revision"
 	// LabelPodIndex holds the number at the end of the pod's name.
 	LabelPodIndex = "apps.kubernetes.io/pod-index"
-	// LabelShard, on pods and revisions, holds the shard of the PodManager, such as 3-of-16. Without shards it means nothing.
+	// LabelShard, on pods and revisions, holds the shard of the PodManager, such as 3-of-16. Without shards it has no meaning.
 	LabelShard = "apps.mycompany.com/shard"
 	// LabelApp is set to the PodManager's name unless the template has its own.
 	LabelApp = "app"
 
-	// AnnotationDelete, with the value "true", marks a pod for deletion: it is the first to go if there are too many pods, and is
-	// replaced otherwise.
+	// AnnotationDelete, with the value "true", marks a pod for deletion: if there are too many pods, it is deleted first, otherwise it
+	// is replaced.
 	AnnotationDelete = "apps.mycompany.com/delete"
-	// AnnotationFailuresBefore is how many pods have failed in a row before this pod was created to replace the last of them.
+	// AnnotationFailuresBefore holds how many pods failed in a row before this pod was created to replace the last of them.
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
-	// AnnotationDisruptionsBefore is how many of them were stopped by their node, which says nothing about the template.
+	// AnnotationDisruptionsBefore holds how many of these pods were stopped by their node, which says nothing about the template.
 	AnnotationDisruptionsBefore = "apps.mycompany.com/disruptions-before"
 
-	// AnnotationInPlace describes, in JSON, the last update of the pod in place.
+	// AnnotationInPlace describes, in JSON, the last in-place update of the pod.
 	AnnotationInPlace = "apps.mycompany.com/in-place-update"
-	// AnnotationRestartedAt, in the template, asks for new pods although nothing else differs. It is where spec.restartAt goes.
+	// AnnotationRestartedAt, in the template, requests new pods although nothing else differs. It holds the value of spec.restartAt.
 	AnnotationRestartedAt = "kubectl.kubernetes.io/restartedAt"
 	// AnnotationChangeCause, on a PodManager, says why its template was changed. It is copied to the revision.
 	AnnotationChangeCause = "kubernetes.io/change-cause"
 	// AnnotationFailed, on a ControllerRevision, means that the revision has failed: it was rolled back, or is halted for good.
-	// AnnotationGood is the time since which a rollback may return to it. The status says the same; if the status is lost, the controller restores
-	// it from these annotations.
+	// AnnotationGood, on a ControllerRevision, holds the time since which the revision has been good, so that a rollback may return to it. If the
+	// status is lost, the controller restores it from these annotations.
 	AnnotationFailed = "apps.mycompany.com/failed"
 	AnnotationGood   = "apps.mycompany.com/good-since"
 
-	// InPlaceReady is the readiness gate, and the condition, that keeps a pod out of its Services while it is changed.
+	// InPlaceReady is the readiness gate, and its condition, that takes a pod out of its Services while it is updated in place.
 	InPlaceReady = "apps.mycompany.com/in-place-ready"
 
 	// Finalizer keeps a deleted PodManager until its pods are gone or released.
 	Finalizer = "apps.mycompany.com/podmanager"
 
-	// ShorthandContainer names the one container of the short form, spec.image.
+	// ShorthandContainer is the name of the only container of the short form, spec.image.
 	ShorthandContainer = "app"
 )
 
@@ -61,15 +61,16 @@ const (
 	// ConditionReady is True when the cluster matches the spec: all pods are available and have the template of the spec, unless the
 	// partition or OnDelete keeps an older one, and there is no surplus pod.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while at least as many pods are available as a rolling update has to keep available.
+	// ConditionAvailable is True while at least replicas - maxUnavailable pods are available; all of them if the update strategy is not
+	// RollingUpdate.
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the controller is making the cluster match the spec.
 	ConditionProgressing = "Progressing"
-	// ConditionStalled exists, and is then True, only while the controller cannot continue until a user acts.
+	// ConditionStalled is present only while it is True: the controller cannot continue until a user acts.
 	ConditionStalled = "Stalled"
-	// ConditionReplicaFailure exists, and is then True, only while creating or deleting pods fails.
+	// ConditionReplicaFailure is present only while it is True: requests of the controller for its pods or revisions fail.
 	ConditionReplicaFailure = "ReplicaFailure"
-	// ConditionMisconfigured exists, and is then True, only while the spec asks for something impossible.
+	// ConditionMisconfigured is present only while it is True: the spec asks for something impossible.
 	ConditionMisconfigured = "Misconfigured"
 )
 
@@ -114,7 +115,7 @@ const (
 	ReasonInternalError       = "InternalError"
 	ReasonUndecodable         = "Undecodable"
 
-	// ReasonUpdateOnDelete is Ready's while outdated pods serve, which is all that the strategy OnDelete asks for.
+	// ReasonUpdateOnDelete is the reason of Ready while outdated pods serve until a user deletes them, as the strategy OnDelete wants it.
 	ReasonUpdateOnDelete = "UpdateOnDelete"
 )
 

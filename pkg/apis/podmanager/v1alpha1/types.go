@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// PodManager keeps a number of pods of one image running.
+// PodManager keeps a given number of pods of one image running.
 //
 // +genclient
 // +genclient:method=GetScale,verb=get,subresource=scale,result=k8s.io/api/autoscaling/v1.Scale
@@ -26,54 +26,55 @@ type PodManager struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	// +required
 	Spec PodManagerSpec `json:"spec"`
-	// Status is what was last observed. It is written by the controller only.
+	// Status is the state that the controller last observed. Only the controller writes it.
 	// +optional
 	Status PodManagerStatus `json:"status,omitempty"`
 }
 
-// PodManagerSpec is what the user wants. A change of it keeps all fields of v1 that it does not have.
+// PodManagerSpec is the desired state of a PodManager. When a client changes it, all fields that only v1 has keep their values.
 type PodManagerSpec struct {
-	// Size is how many pods to keep running. 0 stops them all. It is replicas in v1.
+	// Size is the number of pods to keep running. With 0, all pods are deleted. In v1 it is replicas.
 	// +optional
 	// +kubebuilder:default=3
 	// +kubebuilder:validation:Minimum=0
 	Size *int32 `json:"size,omitempty"`
 
-	// Image is what the pods run. It is image in v1 or, if there is a template, the image of its first container.
+	// Image is the image that the pods run. In v1 it is image or, if there is a template, the image of the template's first container.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image"`
 
-	// Command is what the container runs in place of the image's entrypoint. In v1 it is the command of the template's first container.
+	// Command is the command that the container runs instead of the image's entrypoint. In v1 it is the command of the template's first
+	// container.
 	// +optional
 	// +listType=atomic
 	Command []string `json:"command,omitempty"`
 }
 
-// PodManagerStatus is what the controller last observed.
+// PodManagerStatus is the state that the controller last observed.
 type PodManagerStatus struct {
-	// Nodes are the names of the pods, sorted; the first 100 of them. It is podNames in v1.
+	// Nodes are the names of the first 100 active pods, sorted by index. In v1 they are podNames.
 	// +optional
 	// +listType=atomic
 	Nodes []string `json:"nodes,omitempty"`
 
-	// ReadyNodes is how many pods are ready. It is readyReplicas in v1.
+	// ReadyNodes is the number of active pods that are ready. In v1 it is readyReplicas.
 	// +optional
 	ReadyNodes int32 `json:"readyNodes"`
 
-	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
-	// written.
+	// V1Spec is the spec in v1, as JSON. It keeps the fields that v1alpha1 does not have when a client changes size, image or command. No
+	// client can change it.
 	// ---
-	// The rule here, and the one that it neither comes nor goes, are for users who may write a status, but no spec. No other user can write it
-	// anyway: when a spec is written, the API server takes the status from the stored object.
+	// The rule here, and the rule that V1Spec can be neither added nor removed, are for users who may write the status but not the spec. No other
+	// user can write V1Spec anyway: when a client writes the spec, the API server takes the status from the stored object.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="status.v1Spec is what version v1 says in spec; leave it as it is, and change spec in apps.mycompany.com/v1"
 	V1Spec string `json:"v1Spec,omitempty"`
 
-	// V1Status is the status as v1 has it.
+	// V1Status is the status in v1.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	V1Status *runtime.RawExtension `json:"v1Status,omitempty"`

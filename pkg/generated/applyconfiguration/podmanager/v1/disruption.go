@@ -25,18 +25,19 @@ import (
 // DisruptionApplyConfiguration represents a declarative configuration of the Disruption type for use
 // with apply.
 //
-// Disruption is when a pod is replaced before it is gone. The replacement is created first, but for the age of a pod without a
-// surge, with the revision that a rollout allows at that moment.
+// Disruption determines when a pod is replaced before it is gone. The replacement is created first, except if a pod is too old and
+// the update strategy allows no surge. The replacement has the revision that a rollout allows at that moment.
 type DisruptionApplyConfiguration struct {
-	// OnDrain is what happens to pods whose node is cordoned, tainted by Cluster Autoscaler or Karpenter, or has the condition
-	// DrainInProgress or MaintenancePlanned. Replace creates a replacement, and leaves the eviction to whatever drains the node. It
-	// needs a PodDisruptionBudget: with one, the eviction waits until the replacement is ready, without one it comes at once.
-	// Ignore does nothing. Pods that must not run beside their replacement, with Recreate or TerminationComplete, are not replaced.
+	// OnDrain determines what happens to pods whose node is cordoned, is tainted by Cluster Autoscaler or Karpenter, or has the
+	// condition DrainInProgress or MaintenancePlanned. Ignore, the default, does nothing. Replace creates a replacement for each
+	// pod, and leaves the eviction to the program that drains the node. It needs a PodDisruptionBudget, which makes the eviction
+	// wait until the replacement is ready: without one, pods are evicted at once. With the update strategy Recreate, or with
+	// TerminationComplete, pods are not replaced early, because a pod and its replacement must not run at the same time.
 	OnDrain *podmanagerv1.DrainPolicy `json:"onDrain,omitempty"`
-	// NodeLoss is what happens to pods on a node that no longer reports to the control plane.
+	// NodeLoss determines what happens to pods on a node that no longer reports to the control plane.
 	NodeLoss *NodeLossApplyConfiguration `json:"nodeLoss,omitempty"`
-	// MaxPodAgeSeconds is the age at which a pod is replaced, up to 10 % earlier so that not all are replaced together. The
-	// oldest pod goes first, one after the other, and not during a rollout or a pause.
+	// MaxPodAgeSeconds is the age at which a pod is replaced. A pod may be replaced up to 10 % earlier, so that pods of the
+	// same age do not go together. Pods are replaced one at a time, the oldest first, and not during a rollout or a pause.
 	MaxPodAgeSeconds *int32 `json:"maxPodAgeSeconds,omitempty"`
 }
 

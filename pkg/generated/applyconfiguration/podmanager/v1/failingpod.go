@@ -26,15 +26,18 @@ import (
 // FailingPodApplyConfiguration represents a declarative configuration of the FailingPod type for use
 // with apply.
 //
-// FailingPod is a pod that has failed and not recovered. All times are by the API server's clock.
+// FailingPod is a pod that has failed. All times are by the API server's clock.
 type FailingPodApplyConfiguration struct {
-	Name *string    `json:"name,omitempty"`
-	UID  *types.UID `json:"uid,omitempty"`
-	// Since is when it was first seen to have failed. From then on it has failurePolicy.gracePeriodSeconds to recover.
+	// Name is the pod's name.
+	Name *string `json:"name,omitempty"`
+	// UID is the pod's UID.
+	UID *types.UID `json:"uid,omitempty"`
+	// Since is when the controller first saw that the pod had failed. From then on, the pod has failurePolicy.gracePeriodSeconds to
+	// recover.
 	Since *metav1.Time `json:"since,omitempty"`
-	// Crashes is how often its containers have crashed.
+	// Crashes is how often the pod's containers have crashed.
 	Crashes *int32 `json:"crashes,omitempty"`
-	// ReadySince is the time since which it has been ready without another crash.
+	// ReadySince is the time since which the pod has been ready without another crash.
 	ReadySince *metav1.Time `json:"readySince,omitempty"`
 	// Condemned means that the pod was not ready when its time to recover was over.
 	Condemned *bool `json:"condemned,omitempty"`

@@ -26,21 +26,22 @@ import (
 // FailurePolicyApplyConfiguration represents a declarative configuration of the FailurePolicy type for use
 // with apply.
 //
-// FailurePolicy is what happens when pods of a new template fail: they crash, their image cannot be pulled, their
+// FailurePolicy determines what happens when pods of a new template fail: they crash, their image cannot be pulled, their
 // configuration is missing, or they end in the phase Failed.
 type FailurePolicyApplyConfiguration struct {
-	// OnFailure is Continue (failing pods do not matter), Halt (no further pod is updated until they recover) or Rollback
-	// (if they do not recover in time, all pods return to the last good revision; the spec is not changed).
+	// OnFailure is Continue (failing pods do not stop the rollout), Halt (no further pod is updated until the failing pods recover)
+	// or Rollback (as Halt, and if the failing pods do not recover in time, all pods return to the last good revision; the spec is
+	// not changed).
 	OnFailure *podmanagerv1.FailureAction `json:"onFailure,omitempty"`
-	// FailureThreshold is how many pods have to fail before onFailure takes effect: a number, or a percentage of replicas,
-	// rounded down, but never below 1.
+	// FailureThreshold is how many pods have to fail before onFailure takes effect: a number, or a percentage of replicas, rounded
+	// down but never below 1.
 	FailureThreshold *intstr.IntOrString `json:"failureThreshold,omitempty"`
-	// GracePeriodSeconds is how long a pod has to recover, counted from its own first failure. It has recovered when it has been
-	// available for the same time. A later failure counts as a new one.
+	// GracePeriodSeconds is how long a failing pod has to become ready again, counted from its own first failure. It has recovered
+	// once it has been available for gracePeriodSeconds. If it fails after that, the failure counts as a new one.
 	GracePeriodSeconds *int32 `json:"gracePeriodSeconds,omitempty"`
-	// BakeSeconds is how long enough pods of a revision, all but maxUnavailable, have to be available together until the revision
-	// is good. A rollback returns to the last good revision, and this policy no longer applies to a good one. The default is
-	// gracePeriodSeconds.
+	// BakeSeconds is how long enough pods of a new revision (all except maxUnavailable) have to be available at the same time before
+	// the revision counts as good. A rollback returns to the last good revision. Once a revision is good, the failure policy no
+	// longer applies to it. The default is gracePeriodSeconds.
 	BakeSeconds *int32 `json:"bakeSeconds,omitempty"`
 }
 

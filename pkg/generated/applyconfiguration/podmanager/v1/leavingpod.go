@@ -25,11 +25,11 @@ import (
 // LeavingPodApplyConfiguration represents a declarative configuration of the LeavingPod type for use
 // with apply.
 //
-// LeavingPod is a pod that still runs, but no longer counts.
+// LeavingPod is a pod that still runs but no longer counts, because it is about to be replaced.
 type LeavingPodApplyConfiguration struct {
 	// Name is the pod's name.
 	Name *string `json:"name,omitempty"`
-	// Cause is why the pod leaves: its node is drained or lost, or the pod is too old.
+	// Cause is why the pod leaves: its node is drained (Drain) or lost (NodeLoss), or the pod is too old (Age).
 	Cause *podmanagerv1.LeavingCause `json:"cause,omitempty"`
 	// Message describes the cause.
 	Message *string `json:"message,omitempty"`

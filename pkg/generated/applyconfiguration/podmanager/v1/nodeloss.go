@@ -21,16 +21,16 @@ package v1
 // NodeLossApplyConfiguration represents a declarative configuration of the NodeLoss type for use
 // with apply.
 //
-// NodeLoss is what happens to pods on a node whose condition Ready is Unknown.
+// NodeLoss determines what happens to pods on a node whose condition Ready is Unknown.
 type NodeLossApplyConfiguration struct {
-	// ReplaceAfterSeconds is how long a node has to be lost before its pods no longer count and get replacements. By default
-	// they are replaced when the node controller evicts them, after five minutes. While more than half of the nodes of the
-	// cluster, or of a zone with more than two nodes, are not ready, nothing happens: the control plane is then more likely
-	// to blame than the nodes.
+	// ReplaceAfterSeconds is how long a node has to be lost before its pods no longer count and get replacements. By default, pods
+	// are replaced when the node controller evicts them, after five minutes. Nothing happens while more than half of the nodes of
+	// the cluster, or of a zone with more than two nodes, are not ready: the control plane is then more likely to blame than the
+	// nodes.
 	ReplaceAfterSeconds *int32 `json:"replaceAfterSeconds,omitempty"`
-	// ForceDeleteAfterSeconds is how long a pod on a lost node may be terminating before it is deleted without waiting for its
-	// kubelet. If the node is still alive, two pods may then run, the old one beside its replacement. By default that never
-	// happens.
+	// ForceDeleteAfterSeconds is how long a pod on a lost node may be terminating before the controller deletes it without waiting
+	// for the kubelet. If the node is still alive, the old pod may then run at the same time as its replacement. By default, the
+	// controller never does this.
 	ForceDeleteAfterSeconds *int32 `json:"forceDeleteAfterSeconds,omitempty"`
 }
 

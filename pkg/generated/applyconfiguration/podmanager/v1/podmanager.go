@@ -27,13 +27,13 @@ import (
 // PodManagerApplyConfiguration represents a declarative configuration of the PodManager type for use
 // with apply.
 //
-// PodManager keeps a number of pods of one template running and reports their state.
+// PodManager keeps a given number of pods of one template running, and reports their state.
 type PodManagerApplyConfiguration struct {
 	metav1.TypeMetaApplyConfiguration    `json:",inline"`
 	*metav1.ObjectMetaApplyConfiguration `json:"metadata,omitempty"`
-	// Spec is what is wanted.
+	// Spec is the desired state.
 	Spec *PodManagerSpecApplyConfiguration `json:"spec,omitempty"`
-	// Status is what was last observed. It is written by the controller only.
+	// Status is the state that the controller last observed. Only the controller writes it.
 	Status *PodManagerStatusApplyConfiguration `json:"status,omitempty"`
 }
 

@@ -27,43 +27,45 @@ import (
 // PodManagerSpecApplyConfiguration represents a declarative configuration of the PodManagerSpec type for use
 // with apply.
 //
-// PodManagerSpec is what the user wants.
+// PodManagerSpec is the desired state of a PodManager.
 type PodManagerSpecApplyConfiguration struct {
-	// Replicas is how many pods to keep running. 0 stops them all.
+	// Replicas is the number of pods to keep running. With 0, all pods are deleted.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Image is the short form of template: each pod runs one container, named "app", of this image.
+	// Image is the short form of template: each pod runs one container, named "app", with this image. Set either image or template.
 	Image *string `json:"image,omitempty"`
-	// Template is the complete template of the pods. Set either image or template. Its restartPolicy can only be Always: use a
-	// Job for pods that run to completion.
+	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always: use a Job for
+	// pods that run to completion.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
-	// RestartAt replaces all pods when it changes, as a changed template does. Its value does not matter, only that it differs by
-	// at least a second: the restart begins at once, even if the time is in the future. It is part of the revision, and pods have
-	// it as the annotation kubectl.kubernetes.io/restartedAt.
+	// RestartAt restarts all pods when it changes: a rollout replaces them, as for a changed template. The time itself does not
+	// matter, as long as it differs from the old one by at least a second: the restart begins at once, even if the time is in the
+	// future. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
+	// podUpdatePolicy InPlaceOnly, pods cannot be restarted this way.
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available. A rollout updates the next pods only when
-	// enough new pods are available. With 0, a pod that crashes a second after it was ready does not stop the rollout. Set it to
-	// the time after which your program has usually failed if it is going to; use 10 or more in production.
+	// enough new pods are available. With 0, the next pods may already be updated when a pod crashes a second after it
+	// became ready. Set it to the time within which a bad version of your program usually fails; use 10 or more in production.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// UpdateStrategy is how a changed template reaches the pods.
+	// UpdateStrategy determines how the pods are updated when the template changes.
 	UpdateStrategy *UpdateStrategyApplyConfiguration `json:"updateStrategy,omitempty"`
-	// FailurePolicy is what happens when pods of a new template fail.
+	// FailurePolicy determines what happens when pods of a new template fail.
 	FailurePolicy *FailurePolicyApplyConfiguration `json:"failurePolicy,omitempty"`
-	// Paused stops rollouts. The controller still scales, and replaces lost pods.
+	// Paused stops rollouts. The controller still scales, and replaces lost pods. A PodManager that is paused when it is created has
+	// no pods until paused becomes false, unless pods are handed over to it.
 	Paused *bool `json:"paused,omitempty"`
-	// ProgressDeadlineSeconds is the longest time from one updated pod becoming available to the next. After that the rollout
-	// counts as stalled. The clock runs only while updated pods exist that are not available. It stops while the rollout is
+	// ProgressDeadlineSeconds is how long a rollout may take until another updated pod becomes available. After that, the rollout
+	// counts as stalled. The clock runs only while there are updated pods that are not available. It stops while the rollout is
 	// paused or halted.
 	ProgressDeadlineSeconds *int32 `json:"progressDeadlineSeconds,omitempty"`
-	// RevisionHistoryLimit is how many old revisions are kept after their last pod is gone.
+	// RevisionHistoryLimit is the number of old revisions to keep after their last pod is gone.
 	RevisionHistoryLimit *int32 `json:"revisionHistoryLimit,omitempty"`
 	// ScaleDown limits how fast pods are deleted when replicas is lowered or the PodManager is deleted.
 	ScaleDown *ScaleDownApplyConfiguration `json:"scaleDown,omitempty"`
-	// PodReplacementPolicy is when a terminating pod is replaced: at once (TerminationStarted), or only when it
-	// is gone (TerminationComplete), for pods that must not run beside their replacement.
+	// PodReplacementPolicy determines when a terminating pod is replaced: at once (TerminationStarted), or only when it is gone
+	// (TerminationComplete). Use TerminationComplete if a pod and its replacement must not run at the same time.
 	PodReplacementPolicy *podmanagerv1.PodReplacementPolicy `json:"podReplacementPolicy,omitempty"`
-	// FailedPodsHistoryLimit is how many failed pods are kept for inspection. The newest ones are kept.
+	// FailedPodsHistoryLimit is the number of failed pods to keep for inspection. The newest ones are kept.
 	FailedPodsHistoryLimit *int32 `json:"failedPodsHistoryLimit,omitempty"`
-	// Disruption is when a pod is replaced before it is gone: when its node is drained or lost, or when the pod is old.
+	// Disruption determines when a pod is replaced before it is gone: when its node is drained or lost, or when the pod is too old.
 	Disruption *DisruptionApplyConfiguration `json:"disruption,omitempty"`
 }
 

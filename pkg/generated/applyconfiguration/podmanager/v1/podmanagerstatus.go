@@ -25,12 +25,12 @@ import (
 // PodManagerStatusApplyConfiguration represents a declarative configuration of the PodManagerStatus type for use
 // with apply.
 //
-// PodManagerStatus is what the controller last observed.
+// PodManagerStatus is the state that the controller last observed.
 type PodManagerStatusApplyConfiguration struct {
 	// ObservedGeneration is the generation of the spec that this status describes. It is -1 until the controller has seen the
-	// object, so that a new object is not mistaken for one that is done.
+	// PodManager, so that the status of a new PodManager is not mistaken for that of a finished rollout.
 	ObservedGeneration *int64 `json:"observedGeneration,omitempty"`
-	// Replicas is the number of active pods: those that are neither terminating nor finished.
+	// Replicas is the number of active pods. A pod is active if it is neither terminating nor finished.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// CurrentReplicas is the number of active pods of the current revision.
 	CurrentReplicas *int32 `json:"currentReplicas,omitempty"`
@@ -38,34 +38,35 @@ type PodManagerStatusApplyConfiguration struct {
 	UpdatedReplicas *int32 `json:"updatedReplicas,omitempty"`
 	// ReadyReplicas is the number of active pods that are ready.
 	ReadyReplicas *int32 `json:"readyReplicas,omitempty"`
-	// AvailableReplicas is the number of active pods that have been ready for minReadySeconds.
+	// AvailableReplicas is the number of active pods that have been ready for at least minReadySeconds.
 	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
-	// TerminatingReplicas is the number of pods that are being deleted and still exist.
+	// TerminatingReplicas is the number of pods that are being deleted but still exist.
 	TerminatingReplicas *int32 `json:"terminatingReplicas,omitempty"`
-	// LeavingReplicas is the number of pods that still run, but no longer count, because their node is drained or lost, or because
-	// they are too old. The other numbers do not include them.
+	// LeavingReplicas is the number of pods that still run but are about to be replaced, because their node is drained or lost, or
+	// because they are too old. The other numbers do not include them.
 	LeavingReplicas *int32 `json:"leavingReplicas,omitempty"`
-	// LeavingPods are the pods that leavingReplicas counts, sorted; the first 100 of them.
+	// LeavingPods are the first 100 of the pods that leavingReplicas counts, sorted by index.
 	LeavingPods []LeavingPodApplyConfiguration `json:"leavingPods,omitempty"`
-	// Image has the images of the template in the spec, separated by commas. A column of kubectl get shows it, because a column
-	// cannot choose between spec.image and the images of spec.template.
+	// Image lists the images of the template in the spec, separated by commas. It exists for the column of kubectl get, because a
+	// column cannot choose between spec.image and the images of spec.template.
 	Image *string `json:"image,omitempty"`
-	// Selector selects the pods, as text, for kubectl scale and the HorizontalPodAutoscaler.
+	// Selector is the label selector of the pods as a string, for the scale subresource, which the HorizontalPodAutoscaler reads.
 	Selector *string `json:"selector,omitempty"`
-	// PodNames are the names of the active pods, sorted; the first 100 of them.
+	// PodNames are the names of the first 100 active pods, sorted.
 	PodNames []string `json:"podNames,omitempty"`
-	// CurrentRevision names the ControllerRevision of the last good template, to which a rollback returns: enough of its pods
-	// were available together for failurePolicy.bakeSeconds. It is empty until a revision is good.
+	// CurrentRevision is the name of the last good revision, to which a rollback returns. A revision becomes good when enough of its
+	// pods have been available at the same time for failurePolicy.bakeSeconds. CurrentRevision is empty until a revision is good.
 	CurrentRevision *string `json:"currentRevision,omitempty"`
-	// UpdateRevision names the ControllerRevision of the template in the spec.
+	// UpdateRevision is the name of the ControllerRevision of the template in the spec.
 	UpdateRevision *string `json:"updateRevision,omitempty"`
-	// FailedRevision names the revision that was rolled back. It is not tried again until the template changes.
+	// FailedRevision is the name of the revision that was rolled back. The controller does not try it again until the template
+	// changes.
 	FailedRevision *string `json:"failedRevision,omitempty"`
-	// CollisionCount is how often the name for a new revision was found to be in use.
+	// CollisionCount is how often the name of a new revision was already in use. The names of later revisions depend on it.
 	CollisionCount *int32 `json:"collisionCount,omitempty"`
 	// Rollout is the progress of the current rollout; absent while there is none.
 	Rollout *RolloutStatusApplyConfiguration `json:"rollout,omitempty"`
-	// Conditions are Ready, Available and Progressing, and, while they apply, Stalled, ReplicaFailure and Misconfigured.
+	// Conditions are Ready, Available and Progressing. Stalled, ReplicaFailure and Misconfigured are present only while they are True.
 	Conditions []metav1.ConditionApplyConfiguration `json:"conditions,omitempty"`
 }
 

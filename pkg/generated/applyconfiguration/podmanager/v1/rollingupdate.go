@@ -28,20 +28,21 @@ import (
 //
 // RollingUpdate has the limits of a rolling update.
 type RollingUpdateApplyConfiguration struct {
-	// MaxSurge is how many pods there may be above replicas: a number, or a percentage of replicas, rounded up.
+	// MaxSurge is how many pods there may be in addition to replicas: a number, or a percentage of replicas, rounded up.
 	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
-	// MaxUnavailable is how many of the replicas may be unavailable because of the update: a number, or a percentage of
-	// replicas, rounded down. If both it and maxSurge are rounded to 0, it is 1.
+	// MaxUnavailable is how many of the replicas the update may make unavailable: a number, or a percentage of replicas, rounded
+	// down. If both maxUnavailable and maxSurge round to 0, maxUnavailable is 1.
 	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
-	// Partition is how many pods are not updated, whatever their revision: a number, or a percentage of replicas, rounded down,
-	// so that below 100% at least one pod is updated. Lowering it updates more pods, raising it returns pods to their old
-	// revision.
+	// Partition is how many pods are not updated, whatever their revision: a number, or a percentage of replicas, rounded down. With
+	// a percentage below 100%, at least one pod is updated. Lowering the partition updates more pods. Raising it returns pods to
+	// their old revision.
 	Partition *intstr.IntOrString `json:"partition,omitempty"`
-	// PodUpdatePolicy is whether pods are replaced (Recreate), or updated in place where only images, labels,
-	// annotations, CPU or memory differ, and replaced otherwise (InPlaceIfPossible) or not at all (InPlaceOnly).
+	// PodUpdatePolicy determines how a pod is updated. Recreate replaces it. InPlaceIfPossible updates it in place if only images,
+	// labels, annotations, CPU or memory differ, and otherwise replaces it. InPlaceOnly updates it in place or not at all: if that
+	// is impossible, the rollout is stalled.
 	PodUpdatePolicy *podmanagerv1.PodUpdatePolicy `json:"podUpdatePolicy,omitempty"`
-	// InPlaceGracePeriodSeconds is how long a pod is kept out of its Services before its containers are changed. Pods
-	// made while it is above 0 get the readiness gate apps.mycompany.com/in-place-ready, which makes that possible.
+	// InPlaceGracePeriodSeconds is how long a pod is taken out of its Services before its containers are updated in place. While it
+	// is above 0, new pods get the readiness gate apps.mycompany.com/in-place-ready, which makes this possible.
 	InPlaceGracePeriodSeconds *int32 `json:"inPlaceGracePeriodSeconds,omitempty"`
 }
 

@@ -25,35 +25,36 @@ import (
 // RolloutStatusApplyConfiguration represents a declarative configuration of the RolloutStatus type for use
 // with apply.
 //
-// RolloutStatus is what the controller has to remember about a rollout to decide whether it fails.
+// RolloutStatus is what the controller remembers about a rollout to decide whether it has failed.
 type RolloutStatusApplyConfiguration struct {
-	// Revision names the revision that is being rolled out.
+	// Revision is the name of the revision that is being rolled out.
 	Revision *string `json:"revision,omitempty"`
-	// StartedAt is when the rollout began; absent for the first revision of an object, which is no rollout.
+	// StartedAt is when the rollout began. It is absent for the first revision of a PodManager, which does not count as a rollout.
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
-	// CountedAs is how the rollout was counted in podmanager_rollouts_total if that was before its end: halted or deadline. It
-	// stays if the rollout recovers, so that no rollout is counted twice.
+	// CountedAs is the result with which the metric podmanager_rollouts_total has counted the rollout before its end: halted or
+	// deadline. It stays if the rollout recovers, so that no rollout is counted twice.
 	CountedAs *string `json:"countedAs,omitempty"`
-	// MostAvailable is the highest number of pods of the revision that were available at the same time.
+	// MostAvailable is the highest number of pods of the revision that have been available at the same time.
 	MostAvailable *int32 `json:"mostAvailable,omitempty"`
-	// Replicas is how many pods the spec wanted when the rollout last continued, or the highest number since. If the rollout is
-	// paused and the spec now wants fewer pods, the surplus pods are deleted.
+	// Replicas is how many pods the spec wanted when the rollout was last not paused, or the highest number since. If spec.replicas
+	// falls below it during a pause, surge pods are deleted although the rollout is paused.
 	Replicas *int32 `json:"replicas,omitempty"`
-	// MinReadySeconds is a copy of spec.minReadySeconds. If that changes, the clock of progressDeadlineSeconds starts again at 0.
+	// MinReadySeconds is a copy of spec.minReadySeconds. When that changes, the clock of progressDeadlineSeconds starts again at 0.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
-	// Since is when the clock of progressDeadlineSeconds was last started. The clock runs only while pods that should have the
-	// revision exist and are not available, and stops while the rollout is paused, halted or impossible.
+	// Since is when the clock of progressDeadlineSeconds was last started. The clock runs only while there are pods of the revision
+	// that are not available. It stops while the rollout is paused or halted, or cannot continue in place.
 	Since *metav1.Time `json:"since,omitempty"`
-	// SpentSeconds is what the clock showed when it was stopped. It is set to 0 at every progress, and when no pod is awaited.
+	// SpentSeconds is what the clock showed when it was last stopped. It becomes 0 when the rollout progresses, and when the rollout
+	// waits for no pod.
 	SpentSeconds *int32 `json:"spentSeconds,omitempty"`
-	// BakingSince is the time since which enough of its pods have been available together. The revision is good once that has
-	// lasted for failurePolicy.bakeSeconds.
+	// BakingSince is the time since which enough pods of the revision have been available at the same time. The revision is good
+	// once that has lasted for failurePolicy.bakeSeconds.
 	BakingSince *metav1.Time `json:"bakingSince,omitempty"`
-	// Failing are pods of the revision that have failed and have not recovered, or have only just recovered; at most 100. If such
+	// Failing are at most 100 pods of the revision that have failed, and have not recovered or have recovered only recently. If such
 	// a pod is gone, its replacement takes over the entry, which stays until the replacement has been available for long enough.
 	Failing []FailingPodApplyConfiguration `json:"failing,omitempty"`
-	// JudgedBy is the failurePolicy by which the pods in failing were judged, in words. When the user changes the policy, they
-	// are judged anew: a halt ends, and pods that still fail have their time to recover again.
+	// JudgedBy describes the failurePolicy by which the controller has judged the pods in failing. When the user changes the policy,
+	// the controller judges them anew: a halt ends, and pods that still fail have their full time to recover again.
 	JudgedBy *string `json:"judgedBy,omitempty"`
 }
 

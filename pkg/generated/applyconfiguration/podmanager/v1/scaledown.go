@@ -27,8 +27,8 @@ import (
 //
 // ScaleDown limits how fast pods are deleted.
 type ScaleDownApplyConfiguration struct {
-	// MaxTerminating is how many pods may be terminating at the same time: a number, or a percentage of the pods that exist at
-	// that moment, rounded up. It is never below 1.
+	// MaxTerminating is how many pods may be terminating at the same time: a number, or a percentage of the pods that exist at that
+	// moment, rounded up. It is never below 1.
 	MaxTerminating *intstr.IntOrString `json:"maxTerminating,omitempty"`
 }
 

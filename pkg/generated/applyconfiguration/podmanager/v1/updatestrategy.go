@@ -25,10 +25,10 @@ import (
 // UpdateStrategyApplyConfiguration represents a declarative configuration of the UpdateStrategy type for use
 // with apply.
 //
-// UpdateStrategy is how a changed template reaches the pods.
+// UpdateStrategy determines how the pods are updated when the template changes.
 type UpdateStrategyApplyConfiguration struct {
-	// Type is RollingUpdate (a few pods at a time), Recreate (all old pods are gone before the first new one is created) or
-	// OnDelete (a pod gets the new template when a user deletes it).
+	// Type is RollingUpdate (a few pods are updated at a time), Recreate (all old pods are gone before the first new one is created)
+	// or OnDelete (when a user deletes a pod, its replacement has the new template).
 	Type *podmanagerv1.UpdateStrategyType `json:"type,omitempty"`
 	// RollingUpdate has the limits of a rolling update.
 	RollingUpdate *RollingUpdateApplyConfiguration `json:"rollingUpdate,omitempty"`

@@ -21,13 +21,14 @@ package v1alpha1
 // PodManagerSpecApplyConfiguration represents a declarative configuration of the PodManagerSpec type for use
 // with apply.
 //
-// PodManagerSpec is what the user wants. A change of it keeps all fields of v1 that it does not have.
+// PodManagerSpec is the desired state of a PodManager. When a client changes it, all fields that only v1 has keep their values.
 type PodManagerSpecApplyConfiguration struct {
-	// Size is how many pods to keep running. 0 stops them all. It is replicas in v1.
+	// Size is the number of pods to keep running. With 0, all pods are deleted. In v1 it is replicas.
 	Size *int32 `json:"size,omitempty"`
-	// Image is what the pods run. It is image in v1 or, if there is a template, the image of its first container.
+	// Image is the image that the pods run. In v1 it is image or, if there is a template, the image of the template's first container.
 	Image *string `json:"image,omitempty"`
-	// Command is what the container runs in place of the image's entrypoint. In v1 it is the command of the template's first container.
+	// Command is the command that the container runs instead of the image's entrypoint. In v1 it is the command of the template's first
+	// container.
 	Command []string `json:"command,omitempty"`
 }
 

@@ -25,19 +25,19 @@ import (
 // PodManagerStatusApplyConfiguration represents a declarative configuration of the PodManagerStatus type for use
 // with apply.
 //
-// PodManagerStatus is what the controller last observed.
+// PodManagerStatus is the state that the controller last observed.
 type PodManagerStatusApplyConfiguration struct {
-	// Nodes are the names of the pods, sorted; the first 100 of them. It is podNames in v1.
+	// Nodes are the names of the first 100 active pods, sorted by index. In v1 they are podNames.
 	Nodes []string `json:"nodes,omitempty"`
-	// ReadyNodes is how many pods are ready. It is readyReplicas in v1.
+	// ReadyNodes is the number of active pods that are ready. In v1 it is readyReplicas.
 	ReadyNodes *int32 `json:"readyNodes,omitempty"`
-	// V1Spec is the spec as v1 has it, in JSON: what size, image and command do not say is kept here when they are changed. It cannot be
-	// written.
+	// V1Spec is the spec in v1, as JSON. It keeps the fields that v1alpha1 does not have when a client changes size, image or command. No
+	// client can change it.
 	// ---
-	// The rule here, and the one that it neither comes nor goes, are for users who may write a status, but no spec. No other user can write it
-	// anyway: when a spec is written, the API server takes the status from the stored object.
+	// The rule here, and the rule that V1Spec can be neither added nor removed, are for users who may write the status but not the spec. No other
+	// user can write V1Spec anyway: when a client writes the spec, the API server takes the status from the stored object.
 	V1Spec *string `json:"v1Spec,omitempty"`
-	// V1Status is the status as v1 has it.
+	// V1Status is the status in v1.
 	V1Status *runtime.RawExtension `json:"v1Status,omitempty"`
 }
 
