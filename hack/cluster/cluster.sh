@@ -106,7 +106,7 @@ problem() {
 		if [ "$ready" -lt "$nodes" ]; then
 			echo "$ready of $nodes nodes are ready"
 		elif [ -d "$home/node" ]; then
-			"$node" problem "$home"
+			"$node" problem "$home/node"
 		fi
 	fi
 }
@@ -134,7 +134,7 @@ populate() {
 # join: starts the real node. From then on, pods without a toleration run there.
 join() {
 	[ "${NODE:-}" != real ] || {
-		"$node" start "$home" 9>&- &&
+		"$node" start "$home/node" 9>&- &&
 			kubectl taint nodes --selector type=kwok --overwrite kwok.x-k8s.io/node=fake:NoSchedule >/dev/null
 	}
 }
@@ -158,7 +158,7 @@ create() {
 	mkdir -p "$home"
 	reserve >"$home/ports.yaml"
 	if [ "${NODE:-}" = real ]; then
-		"$node" claim "$home" || return
+		"$node" claim "$home/node" || return
 		extra+=(--config "$home/node/kwokctl.yaml")
 	fi
 	ctl create cluster --config "$here/kwokctl.yaml" --config "$here/stages.yaml" --config "$home/ports.yaml" "${extra[@]}" \
@@ -207,9 +207,12 @@ processes() {
 
 # remove: kills the components, and deletes their data. It names what does not end. Nothing interrupts it: it takes a second.
 remove() {
-	local pids failed='' deadline=$((SECONDS + last_breath))
+	local pids place failed='' deadline=$((SECONDS + last_breath))
 	trap '' INT TERM
-	"$node" remove "$home" || failed="its real node could not be removed"
+	# A test that was killed may have left a second node. The first goes last: it has recorded the machine's own settings.
+	for place in node-2 node; do
+		"$node" remove "$home/$place" || failed="its real node could not be removed ($place)"
+	done
 	while pids=$(processes) && [ -n "$pids" ]; do
 		if [ "$SECONDS" -ge "$deadline" ]; then
 			ps -ww -o pid=,stat=,args= -p "${pids//$'\n'/,}" | cut -c 1-200 >&2 || true
@@ -347,7 +350,7 @@ discard() {
 
 down() {
 	# After a start that was killed there may be a part of a cluster, or a node without one.
-	if [ ! -d "$home" ] && ! "$node" claimed "$home"; then
+	if [ ! -d "$home" ] && ! "$node" claimed "$home/node"; then
 		echo "Cluster $name is not running"
 		return
 	fi

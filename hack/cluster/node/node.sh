@@ -2,14 +2,16 @@
 # A real node for the local cluster: containerd, runc and the kubelet, with containers that run. cluster.sh calls this;
 # users run: make cluster-up NODE=real
 #
-# Everything of the node is in one folder, one bridge and one cgroup. Its processes are in process and mount namespaces
+# Everything of a node is in one folder, one bridge and one cgroup. Its processes are in process and mount namespaces
 # of their own: when the first process ends, so do all others, and all mounts go, so that a kill leaves little behind.
 # The bridge is made first and removed last; its name, which is the cgroup's, too, comes from the folder's path.
+#
+# A cluster can have two nodes: real-node in the folder CLUSTER/node, and real-node-2 in CLUSTER/node-2, which a test
+# starts. Each has a containerd of its own, because a kubelet ends all containers in a containerd that it does not know.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-node=real-node
 # Tags of the image docker.io/local/web. A tag that is not a number says how the web server misbehaves.
 versions='1 2 3 done crash crash-later unready dead'
 # What a kubelet changes for the whole machine, below /proc/sys.
@@ -22,10 +24,13 @@ fixed='/run/containerd /var/lib/cni /var/lib/kubelet /var/log/containers'
 
 usage() {
 	cat <<-'EOT'
-	usage: node.sh COMMAND CLUSTER-FOLDER [FILE...]
+	usage: node.sh COMMAND NODE-FOLDER [FILE...]
+
+	NODE-FOLDER is CLUSTER-FOLDER/node, or CLUSTER-FOLDER/node-2 for a second node, which only takes pods that tolerate
+	real-node=second. The second node needs the first one.
 
 	  check    say what is missing for a real node on this machine; exit code 0 if nothing is
-	  claim    make the node's bridge, and its part of kwokctl's configuration: FOLDER/node/kwokctl.yaml
+	  claim    make the node's bridge, and its part of kwokctl's configuration: NODE-FOLDER/kwokctl.yaml
 	  claimed  exit code 0 if there is such a bridge, and so perhaps a node
 	  start    start the node, if it is not running, and wait until pods can run on it
 	  load     give the node the images in the FILEs, as docker save or hack/release/image make them
@@ -82,11 +87,11 @@ number() { ip -4 -o addr show dev "$link" | sed -n 's|.* 10\.231\.\([0-9]*\)\.1/
 pods() { echo "10.231.$(number)"; }
 services() { echo "10.231.$((128 + $(number)))"; }
 
-# processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside HOME`.
+# processes: prints the first process of the node's namespaces, and the one that waits for it: `node.sh inside FOLDER`.
 processes() {
 	local found
 	# grep fails even if it has found a process, if another process ends in the meantime.
-	found=$(grep -lszxF -- "$home" /proc/[0-9]*/cmdline || true)
+	found=$(grep -lszxF -- "$folder" /proc/[0-9]*/cmdline || true)
 	[ -n "$found" ] || return 0
 	# shellcheck disable=SC2013,SC2086 # one word each
 	for found in $(grep -lszxF inside $found); do
@@ -99,15 +104,16 @@ processes() {
 
 # inside: runs as the first process of the node's namespaces. Bash collects the processes that containerd leaves.
 inside() {
-	local place
+	local place apart=()
+	[ "$folder" = "$first" ] || apart=(--register-with-taints real-node=second:NoSchedule)
 	umask 022 # users of containers must be able to enter their root
 	for place in $fixed; do
 		mkdir -p "$place" "$folder/fixed$place"
 		mount --bind "$folder/fixed$place" "$place"
 	done
-	"$folder/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services).1:443,$(pods).1:${api##*:}" \
+	"$first/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services).1:443,$(pods).1:${api##*:}" \
 		-containerd "containerd --config $folder/containerd.toml" \
-		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real" &
+		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real ${apart[*]}" &
 	wait $!
 }
 
@@ -143,9 +149,9 @@ start() {
 	configure
 	build
 	setsid --fork unshare --fork --kill-child --pid --mount --mount-proc \
-		"$here/node.sh" inside "$home" >>"$folder/supervisor.log" 2>&1 </dev/null
+		"$here/node.sh" inside "$folder" >>"$folder/supervisor.log" 2>&1 </dev/null
 	await "containerd" listens
-	load "$folder"/images/*.tar
+	load "$first"/images/*.tar
 	await "the node to be ready" well
 }
 
@@ -227,12 +233,14 @@ remove() {
 }
 
 command=${1:-}
-home=${2:-}
-if [ "$command" != check ] && [ ! "$home" ]; then
+folder=${2:-}
+if [ "$command" != check ] && [[ $folder != */node && $folder != */node-2 ]]; then
 	usage >&2
 	exit 2
 fi
-folder=$home/node
+home=${folder%/*}
+first=$home/node # which has the programs and the images of both
+node=real-${folder##*/}
 link=podm$(cksum <<<"$folder" | cut -d ' ' -f 1)
 bin=$(dirname "$(readlink "$home/bin/kube-apiserver" || true)")
 api=$(sed -n "s|.*server: https://\(127[^ ]*\)\$|\1|p" "$home/kubeconfig.yaml" 2>/dev/null | head -n 1 || true)

@@ -72,9 +72,10 @@ configure() {
 	make_cgroups
 }
 
-# build: the supervisor, and the images that pods can run without a registry.
+# build: the supervisor, and the images that pods can run without a registry. A second node takes those of the first.
 build() {
 	local image packer
+	[ "$folder" = "$first" ] || return 0
 	packer=$("$root/hack/tool.sh" image)
 	CGO_ENABLED=0 go -C "$root" build -trimpath -buildvcs=false -o "$folder/bin/" \
 		./hack/cluster/node/supervisor ./hack/cluster/node/pause ./hack/cluster/node/web

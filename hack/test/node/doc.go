@@ -7,6 +7,7 @@
 //	main_test.go        building and starting what all tests share
 //	space_test.go       a test's namespace: kubectl, waiting, pods and their answers
 //	node_test.go        the node's kubelet and runtime, and a revision under observation while they are disturbed
+//	second_test.go      the second real node, which is there while the test that drains it runs
 //	witness_test.go     what happened to pods and endpoints, in order
 //	limits_test.go      how many pods there were, and were available, at all times
 //	registry_test.go    a registry, and the controller's image in it
