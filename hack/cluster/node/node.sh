@@ -104,16 +104,17 @@ processes() {
 
 # inside: runs as the first process of the node's namespaces. Bash collects the processes that containerd leaves.
 inside() {
-	local place apart=()
-	[ "$folder" = "$first" ] || apart=(--register-with-taints real-node=second:NoSchedule)
+	local place kubelet
+	kubelet="$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet"
+	kubelet+=" --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real"
+	[ "$folder" = "$first" ] || kubelet+=" --register-with-taints real-node=second:NoSchedule"
 	umask 022 # users of containers must be able to enter their root
 	for place in $fixed; do
 		mkdir -p "$place" "$folder/fixed$place"
 		mount --bind "$folder/fixed$place" "$place"
 	done
 	"$first/bin/supervisor" -folder "$folder" -api "$api" -listen "$(services).1:443,$(pods).1:${api##*:}" \
-		-containerd "containerd --config $folder/containerd.toml" \
-		-kubelet "$bin/kubelet --config $folder/kubelet.yaml --kubeconfig $folder/kubeconfig --root-dir $folder/kubelet --cert-dir $folder/kubelet/pki --hostname-override $node --node-ip $(pods).1 --node-labels type=real ${apart[*]}" &
+		-containerd "containerd --config $folder/containerd.toml" -kubelet "$kubelet" &
 	wait $!
 }
 

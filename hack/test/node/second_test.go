@@ -16,10 +16,12 @@ const (
 )
 
 // preferSecond are fields of pods that run on the second node while it accepts them, and otherwise on the first.
-var preferSecond = fmt.Sprintf("nodeSelector: {type: real}, tolerations: [{key: real-node, value: second}], affinity: {nodeAffinity: "+
-	"{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, preference: {matchFields: [{key: metadata.name, operator: In, values: [%s]}]}}]}}", secondNode)
+var preferSecond = fmt.Sprintf("nodeSelector: {type: real}, tolerations: [{key: real-node, value: second}], "+
+	"affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, "+
+	"preference: {matchFields: [{key: metadata.name, operator: In, values: [%s]}]}}]}}", secondNode)
 
-// startSecondNode starts the second node, until the test is over. Call it before newSpaceAlone, so that the node is there until the namespace is empty.
+// startSecondNode starts the second node, until the test is over. Call it before newSpaceAlone, so that the node is removed after the namespace's
+// pods are deleted.
 func startSecondNode(t *testing.T) {
 	t.Helper()
 	folder := os.Getenv("PODMANAGER_NODE") + "-2"

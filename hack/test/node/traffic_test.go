@@ -143,11 +143,12 @@ func (t *traffic) end() {
 	t.s.T.Logf("%d requests were answered, %d lost; the nodes whose pods answered: %v", t.answered[realNode]+t.answered[secondNode], len(t.lost), t.answered)
 }
 
-// serving are pods of the web server that go on serving for a while after they are deleted, until the clients know, as artifacts/README.md says.
-var serving = fmt.Sprintf("{metadata: {labels: {app: %%s}}, spec: {%s, containers: [%s]}}", preferSecond, web("1", ", lifecycle: {preStop: {sleep: {seconds: 5}}}"))
+// serving is a template of pods that go on serving for a while after they are deleted, until the clients know, as artifacts/README.md recommends.
+var serving = fmt.Sprintf("{metadata: {labels: {app: %%s}}, spec: {%s, containers: [%s]}}", preferSecond,
+	web("1", ", lifecycle: {preStop: {sleep: {seconds: 5}}}"))
 
-// kubectl drain of the node with the only pod of a PodManager ends by itself, and the clients of its Service do not notice: no request is lost, and at
-// no moment is there no endpoint. The replacement is on another real node. The same drain of a Deployment's pod does not end.
+// kubectl drain of the node with the only pod of a PodManager ends by itself, and the clients of its Service do not notice: no request is lost, and
+// there is always an endpoint. The replacement runs on the other real node. The same drain of a Deployment's pod does not end.
 func TestDrainWithTraffic(t *testing.T) {
 	t.Parallel()
 	startSecondNode(t)
@@ -181,8 +182,8 @@ func TestDrainWithTraffic(t *testing.T) {
 func (s *space) outlastsDrain(limit time.Duration) {
 	s.T.Helper()
 	s.addFloor("control")
-	s.Apply(fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: control}, spec: {replicas: 1, selector: {matchLabels: {app: control}}, template: %s}}",
-		fmt.Sprintf(serving, "control")))
+	s.Apply(fmt.Sprintf("{apiVersion: apps/v1, kind: Deployment, metadata: {name: control}, spec: {replicas: 1, "+
+		"selector: {matchLabels: {app: control}}, template: %s}}", fmt.Sprintf(serving, "control")))
 	s.Kubectl("rollout", "status", "deployment/control", "--timeout=2m")
 	before := s.onSecond("control")
 	took, said, err := s.drainSecond(limit)
@@ -200,7 +201,8 @@ func (s *space) outlastsDrain(limit time.Duration) {
 // addFloor adds a PodDisruptionBudget that allows no pod of an app with one pod to be missing.
 func (s *space) addFloor(app string) {
 	s.T.Helper()
-	s.Apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %[1]s}, spec: {minAvailable: 1, selector: {matchLabels: {app: %[1]s}}}}", app))
+	s.Apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %[1]s}, "+
+		"spec: {minAvailable: 1, selector: {matchLabels: {app: %[1]s}}}}", app))
 }
 
 // onSecond returns the pod of an app, which has to be the only one, and on the second node.
