@@ -96,8 +96,8 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 func (w *World) isBlamed(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
-		!nodes.IsFinished(other) && w.hashOf(other) == hidden.blame.revision {
-		return false // the replacement has inherited the blame, as long as it has the same revision
+		w.hashOf(other) == hidden.blame.revision {
+		return false // the replacement has inherited the blame, as long as it has the same revision, also if it has failed itself
 	}
 	return !hidden.blame.since.IsZero() && hidden.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name
