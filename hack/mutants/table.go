@@ -80,7 +80,7 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byUnit, file: "pkg/plan/rollout/records.go",
-		before: "orphaned = append(orphaned, record)",
+		before: "orphaned = append(orphaned, r.startOver(record))",
 		after:  "_ = record",
 	},
 	{
@@ -123,7 +123,7 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "rolls-back-for-room", about: "a revision whose pods have no room is rolled back", by: byUnit, file: "pkg/plan/rollout/deadline.go",
-		before: `return pod.Spec.NodeName != "" && !health.IsAvailable(`,
+		before: `return pod.Spec.NodeName != "" && !health.IsCutOff(pod) && !health.IsAvailable(`,
 		after:  "return !health.IsAvailable(",
 	},
 	{
