@@ -54,13 +54,13 @@ func (s *synced) checkMade() error {
 	return nil
 }
 
-// isRolledBack reports whether the new revision has failed, according to the status or its mark.
+// isRolledBack reports whether the new revision has failed, according to the status or its mark, and there is a good one to return to.
 func (s *synced) isRolledBack() bool {
 	isMarked := func(r *appsv1.ControllerRevision) bool {
 		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
 	}
 	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
-		s.Manager.OnFailure() == v1.RollbackOnFailure && slices.ContainsFunc(s.Revisions, isMarked)
+		s.Manager.OnFailure() == v1.RollbackOnFailure && s.currentHash() != "" && slices.ContainsFunc(s.Revisions, isMarked)
 }
 
 // checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a halt, a pause and OnDelete leave
