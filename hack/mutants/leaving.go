@@ -58,7 +58,7 @@ var leavingTable = []entry{
 	},
 	{
 		name: "age-in-a-rollout", about: "pods are replaced for their age during a rollout, a halt and a pause",
-		by: byWorld, file: "pkg/plan/leaving.go",
+		by: byUnit, file: "pkg/plan/leaving.go",
 		before: "if r.IsAtRest() {",
 		after:  "if r != nil {",
 	},
