@@ -57,6 +57,10 @@ func TestInPlaceMoves(t *testing.T) {
 		want     string
 		again    time.Duration
 	}{
+		"as many surge pods as desired: the old pods are updated all the same": {
+			observed: RollingOut(Next(1, possible, Limits("1", "0")), Pod(0), Pod(1, V2)),
+			want:     "Update 0",
+		},
 		"pods are updated instead of replaced": {
 			observed: RollingOut(Next(3, possible, Limits("0", "2")), Pods3()...),
 			want:     "Update 2, Update 1",

@@ -156,6 +156,10 @@ func TestPaused(t *testing.T) {
 			observed: RollingOut(Next(2, Paused), Pod(0), FailedPod(1, time.Second, 0)),
 			want:     "+2 old",
 		},
+		"an evicted new pod is replaced by one of the same revision, also if the status does not know it": {
+			observed: With(RollingOut(Next(3, Paused), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, Evicted)), func(o *plan.Observed) { o.Manager.Status.UpdatedReplicas = 0 }),
+			want:     "+3 new",
+		},
 		"a new PodManager creates no pod": {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 		},

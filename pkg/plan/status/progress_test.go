@@ -210,13 +210,14 @@ func TestFailedRevision(t *testing.T) {
 		observed plan.Observed
 		want     bool
 		failing  bool
+		again    time.Duration
 	}{
-		"pods have time to recover":                     {observed: RollingOut(Next(3, rollback, failingFor(29*time.Second)), bad...), failing: true},
+		"pods have time to recover":                     {observed: RollingOut(Next(3, rollback, failingFor(29*time.Second)), bad...), failing: true, again: time.Second},
 		"then the revision has failed":                  {observed: RollingOut(Next(3, rollback, failingFor(30*time.Second)), bad...), want: true},
-		"the grace period begins now":                   {observed: RollingOut(Next(3, rollback), bad...), failing: true},
-		"the failing pod is ready again":                {observed: RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0), Pod(1), Pod(2, V2)), failing: true},
+		"the grace period begins now":                   {observed: RollingOut(Next(3, rollback), bad...), failing: true, again: 30 * time.Second},
+		"the failing pod is ready again":                {observed: RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0), Pod(1), Pod(2, V2)), failing: true, again: 30 * time.Second},
 		"the failing pod has recovered":                 {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), readyAgain(30*time.Second)), Pod(0), Pod(1), Pod(2, V2))},
-		"too few fail":                                  {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), MaxFailed("2")), bad...), failing: true},
+		"too few fail":                                  {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), MaxFailed("2")), bad...), failing: true, again: 9 * time.Minute},
 		"Halt only halts":                               {observed: RollingOut(Next(3, failingFor(time.Minute)), bad...), failing: true},
 		"paused":                                        {observed: RollingOut(Next(3, rollback, failingFor(time.Minute), Paused), bad...), failing: true},
 		"no good revision: the old one is named first":  {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent), failing: true},
@@ -227,11 +228,11 @@ func TestFailedRevision(t *testing.T) {
 		"a failed revision stays failed":                {observed: RollingOut(Next(3, rollback, FailedNow), Pods3()...), want: true},
 		"another template has not failed":               {observed: RollingOut(Next(3, rollback, FailedBefore), Pods3()...)},
 		"the old template, put back, has not failed":    {observed: Observe(Manager(3, rollback, FailedBefore), Pods3()...)},
-		"onFailure Continue: failedRevision is dropped": {observed: RollingOut(Next(3, OnFailure(v1.ContinueOnFailure), FailedNow), bad...), failing: true},
+		"onFailure Continue: failedRevision is dropped": {observed: RollingOut(Next(3, OnFailure(v1.ContinueOnFailure), FailedNow), bad...), failing: true, again: 30 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			status, _ := Compute(ReportOf(test.observed))
+			status, again := Compute(ReportOf(test.observed))
 			if failed := status.FailedRevision != ""; failed != test.want {
 				t.Errorf("failed: %v", failed)
 			}
@@ -243,6 +244,9 @@ func TestFailedRevision(t *testing.T) {
 			}
 			if failing := status.Rollout != nil && len(failingIn(status)) > 0; failing != test.failing {
 				t.Errorf("failing: %v", failing)
+			}
+			if Until(again) != test.again {
+				t.Errorf("syncs again after %v, want %v", Until(again), test.again)
 			}
 		})
 	}
