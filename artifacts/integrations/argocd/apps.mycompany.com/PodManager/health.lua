@@ -1,4 +1,4 @@
--- The health of a PodManager, from its conditions. It is Degraded only if a user has to act, and never because pods are not ready for a while.
+-- Returns the health of a PodManager from its conditions. It is Degraded only if a user has to act, not because pods are not ready for some time.
 local function health(status, message)
   return {status = status, message = message}
 end

@@ -12,7 +12,7 @@ for _, condition in ipairs(status.conditions or {}) do
 end
 local isObserved = status.observedGeneration == obj.metadata.generation
 
--- A PodManager that is being deleted rolls nothing out any more.
+-- The controller rolls nothing out for a PodManager that is being deleted.
 local isDeleted = obj.metadata.deletionTimestamp ~= nil
 local isPaused = spec.paused == true
 return {

@@ -1,4 +1,4 @@
--- All pods get the new revision: the partition becomes 0.
+-- Sets the partition to 0, so that all pods get the new revision.
 local strategy = obj.spec.updateStrategy or {}
 if strategy.type ~= nil and strategy.type ~= "RollingUpdate" then
   error("the update strategy " .. strategy.type .. " has no partition to lower", 0)

@@ -1,11 +1,11 @@
--- A changed restartAt replaces all pods, within the rollout's budget.
+-- Changes restartAt, so that the controller replaces all pods within the rollout's budget.
 local os = require("os")
 local layout = "!%Y-%m-%dT%XZ"
 local at = os.date(layout)
 local last = obj.spec.restartAt
 if last ~= nil and at <= last then
-  -- A second restart within the same second, or before a restartAt to come, must count as well: take the first second after it.
-  -- There is no library to parse times, so look for it: times of this layout sort as text.
+  -- A second restart within the same second, or before a restartAt in the future, must count as well: use the first second after it.
+  -- There is no library to parse times, so search for that second: times in this format sort as text.
   local from, step = os.time(), 1
   while os.date(layout, from + step) <= last do
     step = step * 2
