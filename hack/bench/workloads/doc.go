@@ -10,6 +10,7 @@
 //	applies.go   how long users wait for an apply, without and with the webhook
 //	rollout.go   an update with simulated nodes; node.go has one with running containers
 //	crowd.go     few pods of ours among very many pods of other owners
+//	nodes.go     the nodes of a large cluster, watched for one PodManager
 //	standby.go   a replica that waits for the Lease
 //	restart.go   a start with many pods, and idling afterwards
 //	shards.go    several replicas of our controller, which share the work; replicas.go starts them

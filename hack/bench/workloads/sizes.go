@@ -27,6 +27,8 @@ type sizes struct {
 	// standby sees. Rest is how long a process is left idle before its memory is measured.
 	Few, Crowd, Updates, Events int
 	Rest                        time.Duration
+	// Nodes is the number of nodes that the controller watches for one PodManager.
+	Nodes int
 	// Quiet is how long a controller has to write nothing to count as done.
 	Quiet time.Duration
 	// Growth has the numbers of pods in the cluster at which one small PodManager is synced, in Batches of Operations each.
@@ -54,6 +56,7 @@ func sizesAt(scale float64) sizes {
 		Rollout: scaled(200, 8), RealNode: scaled(20, 4), Calibration: scaled(300, 10),
 		Managers: scaled(1000, 2), Starts: scaled(5, 1),
 		Few: scaled(10, 2), Crowd: scaled(10_000, 100), Updates: scaled(5000, 100), Events: scaled(100_000, 200),
+		Nodes: scaled(5000, 20),
 		Grace: grace, Rest: rest,
 		Sharded: 8 * podsOfSharded, Shares: scaled(160, 16), Settle: settle,
 		Quiet:  quiet,

@@ -31,6 +31,7 @@ var All = []Workload{
 	{Name: "apply-storm", Estimate: 40 * time.Second, run: (*Bench).runApplies},
 	{Name: "rollout", Estimate: 60 * time.Second, run: (*Bench).runRollout},
 	{Name: "real-node", Estimate: 2 * time.Minute, RealNode: true, run: (*Bench).runRealNode},
+	{Name: "nodes", Estimate: time.Minute, Once: true, run: (*Bench).runNodes},
 	{Name: "crowd", Estimate: 150 * time.Second, Once: true, run: (*Bench).runCrowd},
 	{Name: "standby", Estimate: 3 * time.Minute, Once: true, run: (*Bench).runStandby},
 	{Name: "restart-and-idle", Estimate: 10 * time.Minute, Once: true, run: (*Bench).runRestart},
