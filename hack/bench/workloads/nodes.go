@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,8 +31,14 @@ func (b *Bench) runNodes(ctx context.Context) error {
 		return err
 	}
 	err = s.measureNodes(ctx)
-	all := metav1.ListOptions{LabelSelector: fleetLabel}
-	return errors.Join(err, s.kube.CoreV1().Nodes().DeleteCollection(context.WithoutCancel(ctx), metav1.DeleteOptions{}, all), s.leave(ctx))
+	// Not in one request, which the API server would end after a minute.
+	removing := inParallel(context.WithoutCancel(ctx), s.sizes.Nodes, ownersAtOnce, func(ctx context.Context, i int) error {
+		if err := s.kube.CoreV1().Nodes().Delete(ctx, nodeName(i), metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+			return err
+		}
+		return nil
+	})
+	return errors.Join(err, removing, s.leave(ctx))
 }
 
 func (s *step) measureNodes(ctx context.Context) error {
