@@ -158,7 +158,7 @@ func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration)
 	for _, pod := range active {
 		if isUnaccepted(pod) {
 			first = requeue.Sooner(first, untilAccepted(pod, now))
-		} else if IsCutOff(pod) && !podstate.IsReady(pod) {
+		} else if IsCutOff(pod) {
 			first = requeue.Sooner(first, max(0, pod.CreationTimestamp.Add(nodeDelay).Sub(now)))
 		}
 	}
@@ -170,7 +170,8 @@ func UntilNodeIsNamed(active []*corev1.Pod, now time.Time) (first time.Duration)
 func IsCutOff(pod *corev1.Pod) bool {
 	ready := podstate.Condition(pod, corev1.PodReady)
 	isReady := func(status corev1.ContainerStatus) bool { return status.Ready }
-	return ready != nil && ready.Reason == "" && pod.Status.Phase == corev1.PodRunning && slices.ContainsFunc(pod.Status.ContainerStatuses, isReady)
+	return ready != nil && ready.Status != corev1.ConditionTrue && ready.Reason == "" && pod.Status.Phase == corev1.PodRunning &&
+		slices.ContainsFunc(pod.Status.ContainerStatuses, isReady)
 }
 
 // examineUpdate describes what a pod waits for if it is ready, but not in service because of an update in place.

@@ -87,9 +87,10 @@ func (r *State) assessFailing(pod *corev1.Pod, record v1.FailingPod) FailureReco
 	switch {
 	case crashes > record.Crashes, !isReady && hasOwnTrouble(pod): // it may not have been restarted yet
 		record.ReadySince = nil
-	case !isReady && isOutOfReach(pod):
+	case isOutOfReach(pod):
 		// No kubelet can make the pod ready: its time to recover has not begun.
 		record.ReadySince, record.Since = nil, *WholeSecond(r.Now)
+		return FailureRecord{FailingPod: record}
 	case !isReady:
 		record = r.startOver(record)
 	}

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
 // withBake sets bakeSeconds.
@@ -103,6 +104,17 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	status = s.After(31 * time.Second)
 	if status = s.After(time.Second); status.Rollout != nil && unrecovered(&status) > 0 {
 		t.Errorf("with a second replacement: %+v", status.Rollout.Failing)
+	}
+}
+
+// Of two pods of the same age, the one that replaces a failed pod takes over its record.
+func TestReplacementTakesOverTheRecord(t *testing.T) {
+	m := Next(3, Limits("0", "2"))
+	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}
+	fresh := CreatedAgo(time.Second)
+	got, _ := status.Compute(ReportOf(RollingOut(m, Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, fresh, After(1)))))
+	if failing := got.Rollout.Failing; len(failing) != 1 || failing[0].Name != "web-4" {
+		t.Errorf("failing are %v", failing)
 	}
 }
 

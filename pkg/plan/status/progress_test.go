@@ -201,6 +201,12 @@ func readyAgain(ago time.Duration) func(*v1.PodManager) {
 	}
 }
 
+// kubeletReady makes the kubelet report the container as ready.
+func kubeletReady(p *corev1.Pod) { p.Status.ContainerStatuses[0].Ready = true }
+
+// nodeLost makes the node controller report the pod as not ready.
+func nodeLost(p *corev1.Pod) { p.Status.Conditions[0].Status = corev1.ConditionFalse }
+
 func TestFailedRevision(t *testing.T) {
 	rollback := OnFailure(v1.RollbackOnFailure)
 	bad := []*corev1.Pod{Pod(0), Pod(1), Pod(2, V2, Crashing)}
@@ -224,6 +230,9 @@ func TestFailedRevision(t *testing.T) {
 		"no good revision, and no old pod is available": {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), Pod(0, NotReady), Pod(1, NotReady), Pod(2, V2, Crashing)), noCurrent), failing: true},
 		"nothing to return to":                          {observed: With(RollingOut(Next(3, rollback, failingFor(time.Minute)), bad...), noCurrent, forgotten), failing: true},
 		"the deadline has passed":                       {observed: RollingOut(Next(3, rollback, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady)), want: true},
+		"the deadline has passed, not ready for long enough": {observed: RollingOut(Next(3, rollback, func(m *v1.PodManager) { m.Spec.MinReadySeconds = 7200 }, Rolled(0, 10*time.Minute, 0), func(m *v1.PodManager) { m.Status.Rollout.MinReadySeconds = 7200 }),
+			Pod(0, ReadyFor(3*time.Hour)), Pod(1, ReadyFor(3*time.Hour)), Pod(2, V2, IsIn(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 0), ReadyFor(time.Hour), kubeletReady)), want: true, again: time.Hour},
+		"the deadline has passed, its node is lost":     {observed: RollingOut(Next(3, rollback, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, IsIn(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, 0), ReadyFor(time.Hour), kubeletReady, nodeLost))},
 		"the deadline has passed, Halt":                 {observed: RollingOut(Next(3, Rolled(0, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady))},
 		"a failed revision stays failed":                {observed: RollingOut(Next(3, rollback, FailedNow), Pods3()...), want: true},
 		"another template has not failed":               {observed: RollingOut(Next(3, rollback, FailedBefore), Pods3()...)},
