@@ -46,7 +46,7 @@ const (
 	AnnotationFailed = "apps.mycompany.com/failed"
 	AnnotationGood   = "apps.mycompany.com/good-since"
 
-	// InPlaceReady is the readiness gate, and its condition, that takes a pod out of its Services while it is updated in place.
+	// InPlaceReady is the readiness gate with whose condition the controller takes a pod out of its Services while it updates the pod in place.
 	InPlaceReady = "apps.mycompany.com/in-place-ready"
 
 	// Finalizer keeps a deleted PodManager until its pods are gone or released.

@@ -65,9 +65,8 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="has(self.spec)",message="spec.template.spec.containers needs at least one container"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 
-	// RestartAt restarts all pods when it changes: a rollout replaces them, as for a changed template. The time itself does not
-	// matter, as long as it differs from the old one by at least a second: the restart begins at once, even if the time is in the
-	// future. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
+	// RestartAt, when it changes, restarts all pods: a rollout replaces them, as for a changed template. The restart begins at
+	// once, even if the time is in the future. The time must differ from the previous one by at least a second. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
 	// podUpdatePolicy InPlaceOnly, pods cannot be restarted this way.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.getFullYear() >= 1970",message="restartAt must be a time such as 2026-11-15T12:00:00Z"

@@ -36,9 +36,8 @@ type PodManagerSpecApplyConfiguration struct {
 	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always: use a Job for
 	// pods that run to completion.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
-	// RestartAt restarts all pods when it changes: a rollout replaces them, as for a changed template. The time itself does not
-	// matter, as long as it differs from the old one by at least a second: the restart begins at once, even if the time is in the
-	// future. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
+	// RestartAt, when it changes, restarts all pods: a rollout replaces them, as for a changed template. The restart begins at
+	// once, even if the time is in the future. The time must differ from the previous one by at least a second. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
 	// podUpdatePolicy InPlaceOnly, pods cannot be restarted this way.
 	RestartAt *metav1.Time `json:"restartAt,omitempty"`
 	// MinReadySeconds is how long a pod has to be ready before it counts as available. A rollout updates the next pods only when
