@@ -123,8 +123,28 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "rolls-back-for-room", about: "a revision whose pods have no room is rolled back", by: byUnit, file: "pkg/plan/rollout/deadline.go",
-		before: `return pod.Spec.NodeName != "" && !health.IsCutOff(pod) && !health.IsAvailable(`,
-		after:  "return !health.IsAvailable(",
+		before: `return pod.Spec.NodeName != "" && !health.IsCutOff(pod)`,
+		after:  "return !health.IsCutOff(pod)",
+	},
+	{
+		name: "rolls-back-for-node", about: "a revision whose pod has lost its node is rolled back", by: byUnit, file: "pkg/plan/rollout/failing.go",
+		before: "	case isOutOfReach(pod):",
+		after:  "	case false:",
+	},
+	{
+		name: "condemned-by-eviction", about: "an evicted pod's replacement has no time to become ready", by: byUnit, file: "pkg/plan/rollout/records.go",
+		before: "record.ReadySince, record.Since = nil, *WholeSecond(r.Now)",
+		after:  "record.ReadySince = nil",
+	},
+	{
+		name: "drain-loses-progress", about: "the deadline passes during a drain", by: byUnit, file: "pkg/plan/rollout/deadline.go",
+		before: "available += min(max(0, int(next.MostAvailable)-available), r.countAvailable(r.leavingFrom(newSide)))",
+		after:  "available += 0",
+	},
+	{
+		name: "replaced-twice", about: "a failed pod whose replacement has failed, too, counts again", by: byUnit, file: "pkg/plan/health/backoff.go",
+		before: "range slices.Concat(active, finished) {",
+		after:  "range active {",
 	},
 	{
 		name: "deadline-ten-times", about: "the deadline is ten times as long", by: byUnit, file: "pkg/plan/rollout/deadline.go",
