@@ -31,6 +31,7 @@ var manual = []struct {
 	{begins: "The halt ends when as many pods", promises: []string{"blame", arrival}, tests: "TestPolicyChangeEndsHalt"},
 	{begins: "A pod that still fails under the new policy", promises: []string{"grace", "failed"}, tests: "TestPolicyChangeGivesTimeAnew"},
 	{begins: "A failing pod, or its replacement, has", promises: []string{"grace", "failed"}},
+	{begins: "That time starts again if", promises: []string{"grace", "failed"}, tests: "TestNodeCondemnsNothing"},
 	{begins: "If `failureThreshold` pods have not", promises: []string{"in-time", "made", arrival}, tests: "TestReadinessBlip"},
 	{begins: "The spec stays as you wrote it", no: "a plan has no write to the spec"},
 	{begins: "`status.failedRevision` names the failed revision", promises: []string{"failed", "made", arrival}},

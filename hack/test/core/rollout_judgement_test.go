@@ -109,7 +109,7 @@ func TestScaleDownWhilePaused(t *testing.T) {
 func TestMisconfigured(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {failureThreshold: 3}", good))
-	s.awaitCondition(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable, "failureThreshold is 3 pods, but no more than 2 pods are updated at a time")
+	s.awaitCondition(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable, "failureThreshold is 3 pods, but the rollout updates at most 2 pods at a time")
 	s.apply("web", risky(4, "maxSurge: 1, maxUnavailable: 1", "failurePolicy: {failureThreshold: 2}", good))
 	s.Await("the condition to go", func() (any, bool) {
 		found := s.Condition("web", v1.ConditionMisconfigured)

@@ -177,9 +177,13 @@ func misconfigured(r Report) verdict {
 	case manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || maxUpdating == 0 || maxFailed <= maxUpdating:
 		return verdict{}
 	}
+	lower := "failureThreshold"
+	if manager.Partition() > 0 {
+		lower += " or the partition"
+	}
 	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
-		"failurePolicy.failureThreshold is %s, but no more than %s are updated at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower failureThreshold or the partition, or raise maxSurge or maxUnavailable",
-		pods(maxFailed), pods(maxUpdating))}
+		"failurePolicy.failureThreshold is %s, but the rollout updates at most %s at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower %s, or raise maxSurge or maxUnavailable",
+		pods(maxFailed), pods(maxUpdating), lower)}
 }
 
 // pods formats a number of pods: 1 pod, 2 pods.

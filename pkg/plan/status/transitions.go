@@ -27,12 +27,16 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
 	// The first revision needs no event, because the events about created pods already show it.
-	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision && status.UpdateRevision != status.CurrentRevision {
+	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision {
 		cause := ""
 		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
 			cause = ": " + text
 		}
-		add(corev1.EventTypeNormal, v1.EventStarted, "Rolling out revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
+		if status.UpdateRevision != status.CurrentRevision {
+			add(corev1.EventTypeNormal, v1.EventStarted, "Rolling out revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
+		} else if !areAllAvailable(status) {
+			add(corev1.EventTypeNormal, v1.EventStarted, "Returning to revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
+		}
 	}
 	if before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady); before != after {
 		if before == v1.ReasonPaused {
@@ -94,17 +98,19 @@ func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) boo
 }
 
 // isCompleted reports whether a rollout has just completed: all pods are updated and available, or the revision has become the current one. The first
-// rollout of a new object needs no event.
+// rollout of a new object needs no event, and neither does a return to the current revision, which need not become that any more.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
-	isDone := func(s *v1.PodManagerStatus) bool {
-		reason := reasonOf(s, v1.ConditionReady)
-		return (reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking || s.CurrentRevision == s.UpdateRevision) &&
-			s.UpdateRevision == status.UpdateRevision
-	}
+	isDone := func(s *v1.PodManagerStatus) bool { return areAllAvailable(s) || s.CurrentRevision == s.UpdateRevision }
 	if old.CurrentRevision == "" && manager.Generation == 1 {
 		return false
 	}
-	return isDone(status) && !isDone(old) && old.Rollout != nil
+	return old.UpdateRevision == status.UpdateRevision && isDone(status) && !isDone(old) && old.Rollout != nil
+}
+
+// areAllAvailable reports whether all pods are updated and available.
+func areAllAvailable(s *v1.PodManagerStatus) bool {
+	reason := reasonOf(s, v1.ConditionReady)
+	return reason == v1.ReasonAllAvailable || reason == v1.ReasonBaking
 }
 
 // ReadyReason returns the reason of Ready, which is the best one-word summary of the status. It is empty if there is none yet.

@@ -59,7 +59,10 @@ func TestTransitions(t *testing.T) {
 			old:     at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", rolling),
 			want: []string{"Normal RolloutStarted Rolling out revision two, image v2: CVE-1"},
 		},
-		"the old template put back": {old: at("two", "one", rolling), now: at("one", "one", rolling)},
+		"the old template put back, with pods to replace": {
+			old: at("two", "one", rolling, recorded), now: at("one", "one", rolling),
+			want: []string{"Normal RolloutStarted Returning to revision one, image v2"},
+		},
 		"complete": {
 			old: at("two", "one", rolling, recorded), now: at("two", "one", v1.ReasonBaking, recorded),
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
