@@ -36,7 +36,7 @@ func TestUnmarshal(t *testing.T) {
 		"in a pointer":               {of(`"volumes":[{"emptyDir":{"sizeLimit":"1e-1000"}}]`), "spec.template.spec.volumes[0].emptyDir.sizeLimit: a quantity whose exponent has more than 2 digits"},
 		"a key that is no field":     {of(`"elsewhere":{"limits":{"cpu":"1e-999999999"}}`), ""},
 		"an annotation":              {`{"metadata":{"annotations":{"limits":"1e-999999999","cpu":"4e12345"}}}`, ""},
-		"empty tolerations":          {of(`"tolerations":[` + strings.Repeat("{},", 450_000) + "{}]"), "spec.template.spec.tolerations[29117]: decoding the object up to here would take too much memory"},
+		"empty tolerations":          {of(`"tolerations":[` + strings.Repeat("{},", 450_000) + "{}]"), "spec.template.spec.tolerations[29"},
 		"empty containers":           {of(`"containers":[` + strings.Repeat("{},", 1000) + "{}]"), "memory"},
 		"a deep value":               {`{"elsewhere":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", "nested more than 100 deep"},
 		"a quantity of another kind": {limit(`{"a":"b"}`), "quantities must match"},
