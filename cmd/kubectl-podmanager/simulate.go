@@ -55,7 +55,8 @@ Assumptions:
   - Containers stop after --pods-stop-after plus the sleep of a preStop hook, but at the latest after terminationGracePeriodSeconds.
   - A pod that crashes does so when it would have become ready, and does not recover. --fail and --never-ready take the name of a pod,
     every, or "every 3" for each third pod that gets the new revision; they may be repeated.
-  - Pods that are in trouble now stay in trouble, unless they are replaced or changed.`
+  - Pods that are in trouble now stay in trouble, unless they are replaced or changed.
+  - maxPodAgeSeconds is left out, unless a pod already leaves for its age: such replacements never end. A note names the pods that are due.`
 
 func (p *plugin) simulate() *cobra.Command {
 	var o simulateOptions

@@ -84,6 +84,8 @@ func TestDrain(t *testing.T) {
 		"with a rollout": {live: atRest(2, replaceDrained, Limits("1", "0")), change: Image("v2"),
 			drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("2")}},
 			want:  simulate.Completed, done: true, after: 11, lowest: 2, evicted: 1},
+		"with a maximum age": {live: atRest(1, replaceDrained, maxAge(600)), drain: simulate.Drain{Nodes: []string{"node-0"}},
+			want: simulate.Completed, done: true, after: 1, lowest: 0, most: 1, evicted: 1, created: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, test.check)

@@ -110,7 +110,7 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	report.Steps, report.Totals = noted.finish()
 	report.Outcome, report.Message = outcomeOf(w.Manager, o)
 	report.Drain = drain.finish(w)
-	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet())
+	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet(), tooOld(begin.Manager, w))
 	return report, nil
 }
 
@@ -118,6 +118,7 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 // something to do even if nothing else happens. Most status changes do not affect the planner. If pods are evicted, the controller sees that in its
 // next sync.
 func (r *recorder) sync(w *world.World, drain *drainer) (busy bool) {
+	keepAge(w.Manager)
 	observed := w.Observe()
 	observed.NodeOf = drain.nodeOf
 	decided := plan.Make(observed)

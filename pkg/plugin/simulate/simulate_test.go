@@ -63,6 +63,15 @@ func minReady(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.MinReadySeconds = seconds }
 }
 
+func maxAge(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		if m.Spec.Disruption == nil {
+			m.Spec.Disruption = &v1.Disruption{}
+		}
+		m.Spec.Disruption.MaxPodAgeSeconds = &seconds
+	}
+}
+
 func maxTerminating(limit string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.ScaleDown = &v1.ScaleDown{MaxTerminating: ptr.To(intstr.Parse(limit))} }
 }
@@ -104,6 +113,8 @@ func TestRun(t *testing.T) {
 		"to-zero":             {atRest(2), []func(*v1.PodManager){replicas(0), Image("v2")}, nil, simulate.Completed},
 		"from-zero":           {atRest(0), []func(*v1.PodManager){replicas(2)}, nil, simulate.Completed},
 		"no-change":           {atRest(2), nil, []string{"web-1"}, simulate.Completed},
+		"max-age":             {atRest(3, surge, maxAge(600)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"max-age-no-change":   {atRest(3, surge, maxAge(600)), nil, nil, simulate.Completed},
 		"in-place-only":       {atRest(2, InPlace(v1.InPlaceOnly, 0)), []func(*v1.PodManager){addPort}, nil, simulate.NotInPlace},
 	}
 	for name, test := range tests {
