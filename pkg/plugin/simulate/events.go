@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -79,6 +80,8 @@ type recorder struct {
 	seen map[types.UID]podSeen
 	// refused holds the names of pods that the API server has refused. Later refusals of the same name are not recorded.
 	refused map[string]bool
+	// refusal is the API server's answer to the first pod that it has refused.
+	refusal string
 }
 
 type podSeen struct {
@@ -261,6 +264,7 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 			events = append(events, event)
 		case failure != nil && !r.refused[name]:
 			r.refused[name], event.Action, event.Why = true, Refused, failure.Message
+			r.refusal = cmp.Or(r.refusal, failure.Message)
 			return append(events, event)
 		}
 	}

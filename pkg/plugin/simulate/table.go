@@ -145,7 +145,7 @@ func colourOf(events []Event) text.Colour {
 func (r Report) sums(style text.Style) []string {
 	sentence, colour := r.Outcome.sentence()
 	var lines []string
-	for i, line := range field("Outcome", sentence+"; "+r.Message, style) {
+	for i, line := range field("Outcome", sentence+r.Outcome.separator()+r.Message, style) {
 		if i == 0 {
 			line = strings.Replace(line, sentence, style.Paint(colour, sentence), 1)
 		}
