@@ -42,6 +42,22 @@ func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	return snapshot.New(m, pods, o.Revisions, nil, Now)
 }
 
+// halfway returns web in a rollout from nginx to v2: two pods have v2.
+func halfway(replicas int32) snapshot.Snapshot {
+	before, after := atRest(replicas), atRest(2, Image("v2"))
+	for i, pod := range after.Pods {
+		before.Pods[i].Spec, before.Pods[i].Labels = pod.Spec, pod.Labels
+	}
+	m := with(before, Image("v2"))
+	m.Generation++
+	o := Observe(m, before.Pods...)
+	o.Revisions = before.Stored
+	m.Status, _ = status.Compute(Planned(o))
+	m.Status.CurrentRevision = RevisionFor(before.Manager).Name
+	Rolled(2, time.Minute, 0)(m)
+	return snapshot.New(m, before.Pods, append(before.Stored, Stored(m, 2)), nil, Now)
+}
+
 // with returns the PodManager that the user applies.
 func with(s snapshot.Snapshot, change ...func(*v1.PodManager)) *v1.PodManager {
 	wanted := s.Manager.DeepCopy()
@@ -115,6 +131,7 @@ func TestRun(t *testing.T) {
 		"no-change":           {atRest(2), nil, []string{"web-1"}, simulate.Completed},
 		"max-age":             {atRest(3, surge, maxAge(600)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
 		"max-age-no-change":   {atRest(3, surge, maxAge(600)), nil, nil, simulate.Completed},
+		"back-in-mid-rollout": {halfway(5), []func(*v1.PodManager){Image("nginx")}, nil, simulate.Completed},
 		"in-place-only":       {atRest(2, InPlace(v1.InPlaceOnly, 0)), []func(*v1.PodManager){addPort}, nil, simulate.NotInPlace},
 	}
 	for name, test := range tests {
