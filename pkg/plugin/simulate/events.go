@@ -65,6 +65,8 @@ const (
 	Evicted   = "Evicted"
 	Unevicted = "EvictionRefused"
 	DrainEnds = "NodesDrained"
+	// DrainStops means that the drain does not get further, however long it waits.
+	DrainStops = "DrainBlocked"
 
 	// GivenUp means that failing pods have not recovered within the grace period, and the rollout stays halted.
 	GivenUp = "GivenUp"

@@ -24,6 +24,8 @@ const (
 	NotInPlace  Outcome = "InPlaceImpossible"
 	// SurgeBlocked means that the rollout waits for a surge pod that no node or quota has room for.
 	SurgeBlocked Outcome = "SurgeBlocked"
+	// DrainBlocked means that nothing else is left to do, but the drain does not end.
+	DrainBlocked Outcome = "DrainBlocked"
 	// PodsRefused means that the API server refuses the pods.
 	PodsRefused Outcome = "Refused"
 	// Waiting means that pods do not become available although no rollout is in progress that could fail.
@@ -86,6 +88,8 @@ func (o Outcome) sentence() (string, text.Colour) {
 		return "impossible: pods may only be updated in place", text.Bad
 	case SurgeBlocked:
 		return "blocked: there is no room for a surge pod", text.Bad
+	case DrainBlocked:
+		return "the drain does not end", text.Bad
 	case PodsRefused:
 		return "refused", text.Bad
 	default:

@@ -109,7 +109,9 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	}
 	report.Steps, report.Totals = noted.finish()
 	report.Outcome, report.Message = outcomeOf(w.Manager, o, noted.refusal)
-	report.Drain = drain.finish(w)
+	if report.Drain = drain.finish(w); report.Drain != nil && report.Drain.BlockedBy != "" {
+		report.stopAt(*report.Drain)
+	}
 	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet(), tooOld(begin.Manager, w))
 	return report, nil
 }
