@@ -2,7 +2,9 @@ package simulate
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -276,12 +278,20 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 			r.totals.Created++
 			events = append(events, event)
 		case failure != nil && !r.refused[name]:
-			r.refused[name], event.Action, event.Why = true, Refused, failure.Message
+			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message, name)
 			r.refusal = cmp.Or(r.refusal, failure.Message)
 			return append(events, event)
 		}
 	}
 	return events
+}
+
+// withoutName returns a refusal without the name of its pod, which the event has already.
+func withoutName(refusal, name string) string {
+	if kind, rest, found := strings.Cut(refusal, fmt.Sprintf(" %q is ", name)); found && !strings.Contains(kind, " ") {
+		return rest
+	}
+	return refusal
 }
 
 // isGivenUp reports whether a halted rollout stays halted until the user acts.

@@ -36,11 +36,17 @@ const (
 // a pod, or empty.
 func outcomeOf(manager *v1.PodManager, o Options, refusal string) (Outcome, string) {
 	outcome, message := outcomeAtRest(manager, o)
-	isFinal := outcome == Completed || outcome == RolledBack
-	if refusal != "" && o.Room.Rejection != nil && !isFinal {
+	isFinal, waits := outcome == Completed || outcome == RolledBack, outcome == Waiting || outcome == Deadline
+	switch quota := o.Room.Refusal; {
+	case refusal == "":
+		return outcome, message
+	case o.Room.Rejection != nil && !isFinal:
 		return PodsRefused, refusal
+	case quota != nil && waits && follow.Reason(manager) == v1.ReasonForbidden:
+		return PodsRefused, "quota " + quota.Quota() + " has no room: " + refusal
+	default:
+		return outcome, message
 	}
-	return outcome, message
 }
 
 // outcomeAtRest returns the outcome as far as the conditions show it.

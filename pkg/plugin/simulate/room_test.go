@@ -94,6 +94,12 @@ func TestQuota(t *testing.T) {
 	play(t, live, with(live, replicas(1)), o, simulate.Completed)
 	play(t, live, with(live, replicas(2), Image("v2")), o, simulate.Completed) // the pod that goes makes room
 	play(t, live, with(live, Image("v2"), Limits("0", "1")), o, simulate.Completed)
+	// A pod is missing, and the quota has no room for it.
+	live.Pods = live.Pods[:1]
+	o.Room.Refusal.Message = strings.ReplaceAll(o.Room.Refusal.Message, "pods=3", "pods=1")
+	report := play(t, live, with(live, replicas(2)), o, simulate.PodsRefused)
+	plugintest.Golden(t, "quota", report.Lines(text.Style{}, false))
+	live = atRest(3)
 	if report := play(t, live, with(live, replicas(3)), o, simulate.Completed); report.Totals.Created != 0 {
 		t.Errorf("got %+v", report.Totals)
 	}
