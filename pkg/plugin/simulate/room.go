@@ -11,7 +11,7 @@ import (
 // roomFor returns the limits on the pods of a PodManager that needs a surge pod for a rollout. If it is unknown whether a surge pod finds room, the
 // simulation has room for it, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
 func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, notes []string) {
-	room.Rejection = o.Room.Rejection
+	room.Rejection, room.Refusal = o.Room.Rejection, o.Room.Refusal
 	if !surge.IsNeeded(m) {
 		return room, nil
 	}
@@ -22,7 +22,6 @@ func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, not
 	if unknown := surge.Judge(m, read).Unknown; unknown != "" {
 		notes = append(notes, unknown)
 	}
-	room.Refusal = o.Room.Refusal
 	apart, mustBe := surge.ApartBy(m)
 	if !mustBe || len(o.Room.Nodes) == 0 {
 		return room, notes

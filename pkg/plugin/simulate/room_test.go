@@ -99,7 +99,10 @@ func TestQuota(t *testing.T) {
 	o.Room.Refusal.Message = strings.ReplaceAll(o.Room.Refusal.Message, "pods=3", "pods=1")
 	report := play(t, live, with(live, replicas(2)), o, simulate.PodsRefused)
 	plugintest.Golden(t, "quota", report.Lines(text.Style{}, false))
+	play(t, live, with(live, Limits("0", "1")), o, simulate.PodsRefused) // nor is it a matter of a surge
 	live = atRest(3)
+	four := atRest(4) // a surge of one, and one may be unavailable
+	play(t, four, with(four, Image("v2")), o, simulate.Completed)
 	if report := play(t, live, with(live, replicas(3)), o, simulate.Completed); report.Totals.Created != 0 {
 		t.Errorf("got %+v", report.Totals)
 	}
