@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -90,6 +91,9 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	}
 	begin, notes, err := start(live, wanted, o)
 	if err != nil {
+		return Report{}, err
+	}
+	if err := cmp.Or(o.Fail.check(wanted.Name, begin.Pods), o.NeverReady.check(wanted.Name, begin.Pods)); err != nil {
 		return Report{}, err
 	}
 	drain, err := newDrainer(live, begin, o.Drain)
