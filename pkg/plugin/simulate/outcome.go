@@ -32,8 +32,8 @@ const (
 	Waiting Outcome = "Waiting"
 )
 
-// outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition. refusal is how the API server has refused
-// a pod, or empty.
+// outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition. refusal is how the API server has
+// refused a pod, or empty.
 func outcomeOf(manager *v1.PodManager, o Options, refusal string) (Outcome, string) {
 	outcome, message := outcomeAtRest(manager, o)
 	isFinal, waits := outcome == Completed || outcome == RolledBack, outcome == Waiting || outcome == Deadline

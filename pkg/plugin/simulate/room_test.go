@@ -122,8 +122,8 @@ func TestRejection(t *testing.T) {
 		want    simulate.Outcome
 		message string
 	}{
-		"rejected":          {atRest(3), Manager(3, Image("v2")), invalid, simulate.PodsRefused, `Pod "web-3" is invalid: spec.containers[0].volumeMounts[0]`},
-		"without a surge":   {atRest(3), Manager(3, Image("v2"), Limits("0", "1")), account, simulate.PodsRefused, `pods "web-3" is forbidden: error looking up`},
+		"rejected":          {atRest(3), Manager(3, Image("v2")), invalid, simulate.PodsRefused, `Pod "web-3" is invalid: spec`},
+		"without a surge":   {atRest(3), Manager(3, Image("v2"), Limits("0", "1")), account, simulate.PodsRefused, `pods "web-3" is forbidden`},
 		"a new one":         {none, Manager(2), account, simulate.PodsRefused, `pods "web-0" is forbidden: error looking up`},
 		"a scale-up":        {atRest(2), Manager(4), account, simulate.PodsRefused, `pods "web-2" is forbidden`},
 		"no pod is created": {atRest(2), Manager(2), account, simulate.Completed, "2 of 2 pods available"},
