@@ -48,14 +48,16 @@ tried again every 5 s. With disruption.onDrain: Replace, the controller creates 
 
 Assumptions:
   - Every node has room, and a kubelet takes a second to carry out a change in place. Requests do not fail, and no other client changes anything.
-    There is one exception. If a rollout needs a surge pod, because no pod may be unavailable, a dry run asks the API server whether a quota has room
-    for that pod, and pods that may not share a node get no more nodes than the cluster has.
+    There are two exceptions. A dry run asks the API server whether it takes a pod, and if not, it refuses the pods of the simulation, too. If a
+    rollout needs a surge pod, because no pod may be unavailable, a quota must have room for that pod, and pods that may not share a node get no
+    more nodes than the cluster has.
   - Containers are ready --pods-ready-after their start, in a new pod or when they are restarted in place. Pods become available
     minReadySeconds later.
   - Containers stop after --pods-stop-after plus the sleep of a preStop hook, but at the latest after terminationGracePeriodSeconds.
   - A pod that crashes does so when it would have become ready, and does not recover. --fail and --never-ready take the name of a pod,
     every, or "every 3" for each third pod that gets the new revision; they may be repeated.
-  - Pods that are in trouble now stay in trouble, unless they are replaced or changed.`
+  - Pods that are in trouble now stay in trouble, unless they are replaced or changed.
+  - maxPodAgeSeconds is left out, unless a pod already leaves for its age: such replacements never end. A note names the pods that are due.`
 
 func (p *plugin) simulate() *cobra.Command {
 	var o simulateOptions
@@ -182,16 +184,13 @@ func (p *plugin) readDrain(ctx context.Context, wanted *v1.PodManager, nodes []s
 	return c.ReadDrain(ctx, wanted, names)
 }
 
-// readRoom returns the room for a surge pod. A PodManager that does not exist yet needs no surge pod.
+// readRoom returns whether the API server takes the pods, and the room for a surge pod.
 func (p *plugin) readRoom(ctx context.Context, live snapshot.Snapshot, wanted *v1.PodManager) (surge.Room, error) {
-	if live.Manager == nil {
-		return surge.Room{}, nil
-	}
 	c, err := p.connect()
 	if err != nil {
 		return surge.Room{}, err
 	}
-	return c.Room(ctx, wanted), nil
+	return c.RoomToSimulate(ctx, wanted, live.Manager == nil), nil
 }
 
 // wantedByFile returns the live state, and the PodManager that kubectl apply would produce.

@@ -2,13 +2,16 @@ package world
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
@@ -22,6 +25,8 @@ type Room struct {
 	Closed map[string]bool
 	// Refusal is how the API server refuses more pods than there were at the start. It is nil if there may be any number.
 	Refusal *requeue.Failure
+	// Rejection is how the API server refuses every pod of the new revision. It is nil if it takes them.
+	Rejection *requeue.Failure
 }
 
 // apart returns a node in a free place, or empty if there is none. A pod on a node that is not known takes a place, too.
@@ -57,16 +62,26 @@ const (
 	forEver      = 365 * 24 * time.Hour
 )
 
+// refused matches what a refusal says about its pod. The refusal that was read names another pod than those of the simulation.
+var refused = regexp.MustCompile(`^(\w+) "[^"]*" is `)
+
 // refuse refuses a pod that there is no room for, and holds back further ones. It returns nil if there is room.
 func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue.Failure {
-	if w.course == nil || w.course.Room.Refusal == nil || len(w.Pods) < w.atStart {
+	if w.course == nil {
 		return nil
+	}
+	refusal := w.course.Room.Rejection
+	if refusal == nil || creation.Revision.Hash != w.updateHash {
+		if refusal = w.course.Room.Refusal; refusal == nil || len(w.Pods) < w.atStart {
+			return nil
+		}
 	}
 	wait := refusalHold
 	if w.refusals++; w.refusals > mostRefusals {
 		wait = forEver
 	}
-	failure := *w.course.Room.Refusal
+	failure := *refusal
+	failure.Message = refused.ReplaceAllString(failure.Message, fmt.Sprintf("$1 %q is ", podstate.PodName(w.Manager.Name, creation.Index)))
 	w.holds[hold] = requeue.Backoff{Until: w.Now.Add(wait), Failure: failure}
 	w.logf("  create of %d refused: %s", creation.Index, failure.Message)
 	return &failure

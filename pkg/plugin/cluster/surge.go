@@ -11,6 +11,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plugin/check"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 )
 
@@ -30,16 +32,49 @@ func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 			room.Nodes = nodes
 		}
 	}
-	err := c.tryPod(ctx, manager)
-	if err == nil {
-		return room
+	c.addRefusal(ctx, manager, &room)
+	return room
+}
+
+// RoomToSimulate finds out whether the API server takes one more pod of a PodManager, and whether there is room for a surge pod. A PodManager that
+// does not exist yet needs no surge pod.
+func (c *Cluster) RoomToSimulate(ctx context.Context, manager *v1.PodManager, isNew bool) surge.Room {
+	switch {
+	case manager.DesiredReplicas() == 0:
+		return surge.Room{}
+	case !isNew && surge.IsNeeded(manager):
+		return c.Room(ctx, manager)
 	}
-	if failure := requeue.Failed(v1.ReasonFailedCreate, err); failure.Quota() != "" {
-		room.Refusal = &failure
-	} else {
-		room.RefusalError = c.Advise(err, manager.Namespace)
+	room := surge.Room{}
+	c.addRefusal(ctx, manager, &room)
+	if room.Rejection == nil {
+		room.RefusalError = nil // nothing depends on whether a quota has room for a surge pod
 	}
 	return room
+}
+
+// addRefusal adds the answer of the API server to one more pod. A user who may not create pods is not told what the controller would be told.
+func (c *Cluster) addRefusal(ctx context.Context, manager *v1.PodManager, room *surge.Room) {
+	err := c.tryPod(ctx, manager)
+	if err == nil {
+		return
+	}
+	failure := requeue.Failed(v1.ReasonFailedCreate, err)
+	if failure.Quota() != "" {
+		room.Refusal = &failure
+		return
+	}
+	room.RefusalError = c.Advise(err, manager.Namespace)
+	if failure.Reason == v1.ReasonInvalidPod || failure.Reason == v1.ReasonForbidden && c.mayCreatePods(ctx, manager.Namespace) {
+		room.Rejection = &failure
+	}
+}
+
+// mayCreatePods reports whether the user is known to have the right to create pods.
+func (c *Cluster) mayCreatePods(ctx context.Context, namespace string) bool {
+	asked := check.Right{Right: rights.CreatePods}
+	c.review(ctx, &asked, namespace)
+	return asked.Err == nil && asked.Allowed
 }
 
 // mostNodes is the largest number of nodes in one page of a list.

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -62,6 +64,45 @@ func TestRoomReadsPages(t *testing.T) {
 			room := (&Cluster{Kube: kube}).Room(t.Context(), Manager(3, hostPort, Limits("1", "0")))
 			if requests != test.requests || len(room.Nodes) != test.want || (room.NodesError != nil) != test.fails {
 				t.Errorf("%d requests, %d nodes, error %v", requests, len(room.Nodes), room.NodesError)
+			}
+		})
+	}
+}
+
+// A pod that the API server refuses for another reason than a quota, and not for the rights of the user, it refuses from the controller, too.
+func TestRoomToSimulate(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	quota := apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"))
+	account := apierrors.NewForbidden(pods, "web-3", errors.New(`serviceaccount "robot" not found`))
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-3", nil)
+	surge, noSurge := Manager(3, Limits("1", "0")), Manager(3, Limits("0", "1"))
+	tests := map[string]struct {
+		manager                       *v1.PodManager
+		isNew                         bool
+		err                           error
+		lacks                         string
+		refused, rejected, isNotKnown bool
+	}{
+		"taken":                          {manager: surge},
+		"quota":                          {manager: surge, err: quota, refused: true},
+		"service account":                {manager: surge, err: account, rejected: true, isNotKnown: true},
+		"service account, without surge": {manager: noSurge, err: account, rejected: true, isNotKnown: true},
+		"service account, a new one":     {manager: surge, isNew: true, err: account, rejected: true, isNotKnown: true},
+		"invalid":                        {manager: noSurge, err: invalid, lacks: "create pods", rejected: true, isNotKnown: true},
+		"no right":                       {manager: surge, err: account, lacks: "create pods", isNotKnown: true},
+		"no right, a new one":            {manager: surge, isNew: true, err: account, lacks: "create pods"},
+		"no answer":                      {manager: surge, err: apierrors.NewInternalError(errors.New("no answer")), isNotKnown: true},
+		"to zero":                        {manager: Manager(0), err: account},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := refusing("", test.lacks)
+			c.Kube.(*kubefake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+				return true, &corev1.Pod{}, test.err
+			})
+			room := c.RoomToSimulate(t.Context(), test.manager, test.isNew)
+			if (room.Refusal != nil) != test.refused || (room.Rejection != nil) != test.rejected || (room.RefusalError != nil) != test.isNotKnown {
+				t.Errorf("got %+v", room)
 			}
 		})
 	}

@@ -217,6 +217,12 @@ func TestParseChoice(t *testing.T) {
 		}
 	}
 	live := atRest(4, Limits("0", "1"), OnFailure(v1.ContinueOnFailure))
+	for _, value := range []string{"evry", "web", "web-", "web-x", "other-1", "pod/evry"} {
+		want := `--fail is "` + strings.TrimPrefix(value, "pod/") + `"; write every, "every 3" for each third pod, or the name of a pod, such as web-0`
+		if _, err := simulate.Run(live, with(live, Image("v2")), options(t, value)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", value, err, want)
+		}
+	}
 	for value, want := range map[string]string{"every=3": "every 3rd new pod", "every 12": "every 12th new pod", "pod/web-3": "web-3", "every": "every new pod"} {
 		report, err := simulate.Run(live, with(live, Image("v2")), options(t, value))
 		if err != nil || len(report.Assumed.Fail) != 1 || report.Assumed.Fail[0] != want {

@@ -224,6 +224,15 @@ func (n *drainer) fate(o Options) func(*corev1.Pod, int) nodes.Quality {
 	}
 }
 
+// stopAt adds to the last step that the drain does not get further. The outcome says so, too, unless the rollout fails or is held as well.
+func (r *Report) stopAt(d DrainReport) {
+	last := &r.Steps[len(r.Steps)-1]
+	last.Events = append(slices.Clip(last.Events), Event{Action: DrainStops, Why: enumerate(d.Nodes)})
+	if r.Outcome == Completed {
+		r.Outcome, r.Message = DrainBlocked, d.BlockedBy
+	}
+}
+
 // finish returns the report, or nil if no drain was simulated.
 func (n *drainer) finish(w *world.World) *DrainReport {
 	if len(n.Nodes) == 0 {

@@ -60,7 +60,7 @@ func TestDrain(t *testing.T) {
 		"without a budget": {live: atRest(1, replaceDrained), drain: simulate.Drain{Nodes: []string{"node-0"}},
 			want: simulate.Completed, done: true, after: 1, lowest: 0, most: 1, evicted: 1, created: 1},
 		"not replaced, it blocks": {live: atRest(1), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("1")}},
-			want: simulate.Completed, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1 healthy pods and has 1"},
+			want: simulate.DrainBlocked, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1 healthy pods and has 1"},
 		"not replaced, one may be missing": {live: atRest(3), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("2")}},
 			want: simulate.Completed, done: true, after: 1, lowest: 2, most: 3, evicted: 1, created: 1},
 		"not replaced, no budget, all at once": {live: together(atRest(3)), drain: simulate.Drain{Nodes: []string{"node-0"}},
@@ -72,18 +72,20 @@ func TestDrain(t *testing.T) {
 			drain: simulate.Drain{Nodes: []string{"node-0", "node-2"}, Budgets: []policyv1.PodDisruptionBudget{floor("100%")}},
 			want:  simulate.Completed, done: true, after: 11, lowest: 3, most: 5, evicted: 2, created: 2},
 		"never two at once": {live: atRest(1, replaceDrained, never), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("1")}},
-			want: simulate.Completed, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1"},
+			want: simulate.DrainBlocked, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1"},
 		"no other node": {live: atRest(1, replaceDrained),
 			drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("1")}, HasNoOther: true},
 			want:  simulate.Waiting, lowest: 1, most: 2, created: 1, blocked: "web-0: PodDisruptionBudget floor needs 1"},
 		"more than there can be": {live: atRest(1, replaceDrained), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("2")}},
-			want: simulate.Completed, lowest: 1, most: 2, created: 1, blocked: "web-0: PodDisruptionBudget floor needs 2 healthy pods and has 2"},
+			want: simulate.DrainBlocked, lowest: 1, most: 2, created: 1, blocked: "web-0: PodDisruptionBudget floor needs 2 healthy pods and has 2"},
 		"two budgets": {live: atRest(1), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("0"), floor("0")}},
-			want: simulate.Completed, lowest: 1, most: 1, blocked: "web-0: more than one PodDisruptionBudget covers it"},
+			want: simulate.DrainBlocked, lowest: 1, most: 1, blocked: "web-0: more than one PodDisruptionBudget covers it"},
 		"nothing there": {live: atRest(1), drain: simulate.Drain{Nodes: []string{"node-9"}}, want: simulate.Completed, done: true, lowest: 1, most: 1},
 		"with a rollout": {live: atRest(2, replaceDrained, Limits("1", "0")), change: Image("v2"),
 			drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("2")}},
 			want:  simulate.Completed, done: true, after: 11, lowest: 2, evicted: 1},
+		"with a maximum age": {live: atRest(1, replaceDrained, maxAge(600)), drain: simulate.Drain{Nodes: []string{"node-0"}},
+			want: simulate.Completed, done: true, after: 1, lowest: 0, most: 1, evicted: 1, created: 1},
 	}
 	for name, test := range tests {
 		t.Run(name, test.check)
@@ -107,6 +109,12 @@ func (test drainCase) check(t *testing.T) {
 	if totals.LowestAvailable != test.lowest || test.most > 0 && (totals.MostPods != test.most || totals.Created != test.created) {
 		t.Errorf("%+v:\n%s", totals, lines)
 	}
+	_, outcome, _ := strings.Cut(lines, "Outcome:")
+	outcome, _, _ = strings.Cut(outcome, "\n")
+	saysSo, stops := strings.Contains(outcome, "the drain does not end"), strings.Contains(lines, "here the drain of node-0 stops")
+	if saysSo == test.done || stops == test.done {
+		t.Errorf("the drain ends is %v, but:\n%s", test.done, lines)
+	}
 }
 
 // The output for a drain that ends, and for one that does not.
@@ -116,7 +124,7 @@ func TestDrainLines(t *testing.T) {
 	live := together(atRest(3, replaceDrained, Limits("1", "0")))
 	plugintest.Golden(t, "drain", play(t, live, with(live), o, simulate.Completed).Lines(text.Style{}, false))
 	blocked := together(atRest(3))
-	plugintest.Golden(t, "drain-blocked", play(t, blocked, with(blocked), o, simulate.Completed).Lines(text.Style{}, false))
+	plugintest.Golden(t, "drain-blocked", play(t, blocked, with(blocked), o, simulate.DrainBlocked).Lines(text.Style{}, false))
 }
 
 // Replacements do not go to the drained node.

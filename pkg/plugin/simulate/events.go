@@ -1,7 +1,10 @@
 package simulate
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -64,6 +67,8 @@ const (
 	Evicted   = "Evicted"
 	Unevicted = "EvictionRefused"
 	DrainEnds = "NodesDrained"
+	// DrainStops means that the drain does not get further, however long it waits.
+	DrainStops = "DrainBlocked"
 
 	// GivenUp means that failing pods have not recovered within the grace period, and the rollout stays halted.
 	GivenUp = "GivenUp"
@@ -79,6 +84,11 @@ type recorder struct {
 	seen map[types.UID]podSeen
 	// refused holds the names of pods that the API server has refused. Later refusals of the same name are not recorded.
 	refused map[string]bool
+	// refusal is the API server's answer to the first pod that it has refused.
+	refusal string
+	// completes is the message of a completed rollout that has not been recorded, because pods have yet to be updated or to become available: the
+	// controller reports the return to a proven revision as completed at once.
+	completes string
 }
 
 type podSeen struct {
@@ -185,7 +195,15 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue
 	r.add(now, r.actions(decided)...)
 	r.add(now, r.creations(w, decided, failure)...)
 	for _, transition := range status.Transitions(w.Manager, before, after) {
+		if transition.Reason == v1.EventCompleted {
+			r.completes = transition.Message
+			continue
+		}
 		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
+	}
+	if r.completes != "" && after.UpdatedReplicas == after.Replicas && int(after.AvailableReplicas) >= w.Manager.DesiredReplicas() {
+		r.add(now, Event{Action: v1.EventCompleted, Why: r.completes})
+		r.completes = ""
 	}
 	if !isGivenUp(before) && isGivenUp(after) {
 		r.add(now, Event{Action: GivenUp})
@@ -260,11 +278,20 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 			r.totals.Created++
 			events = append(events, event)
 		case failure != nil && !r.refused[name]:
-			r.refused[name], event.Action, event.Why = true, Refused, failure.Message
+			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message, name)
+			r.refusal = cmp.Or(r.refusal, failure.Message)
 			return append(events, event)
 		}
 	}
 	return events
+}
+
+// withoutName returns a refusal without the name of its pod, which the event has already.
+func withoutName(refusal, name string) string {
+	if kind, rest, found := strings.Cut(refusal, fmt.Sprintf(" %q is ", name)); found && !strings.Contains(kind, " ") {
+		return rest
+	}
+	return refusal
 }
 
 // isGivenUp reports whether a halted rollout stays halted until the user acts.

@@ -8,11 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
 // Choice selects the pods that fail once they have the new revision.
 type Choice struct {
+	flag  string
 	names []string
 	// everies holds numbers n, for each of which every n-th pod fails.
 	everies []int
@@ -22,7 +24,7 @@ type Choice struct {
 
 // ParseChoice parses pod names, "every", and "every 3" for each third pod.
 func ParseChoice(flag string, values []string) (Choice, error) {
-	c := Choice{met: map[string]bool{}}
+	c := Choice{flag: flag, met: map[string]bool{}}
 	for _, value := range values {
 		words := strings.Fields(strings.ReplaceAll(value, "=", " "))
 		switch {
@@ -31,16 +33,30 @@ func ParseChoice(flag string, values []string) (Choice, error) {
 		case len(words) == 2 && words[0] == "every":
 			n, err := strconv.Atoi(words[1])
 			if err != nil || n < 1 {
-				return c, fmt.Errorf("%s is %q; write every, \"every 3\" for each third pod, or the name of a pod", flag, value)
+				return c, fmt.Errorf("%s is %q; %s", flag, value, possible)
 			}
 			c.everies = append(c.everies, n)
 		case len(words) == 1:
 			c.names = append(c.names, strings.TrimPrefix(words[0], "pod/"))
 		default:
-			return c, fmt.Errorf("%s is %q; write every, \"every 3\" for each third pod, or the name of a pod", flag, value)
+			return c, fmt.Errorf("%s is %q; %s", flag, value, possible)
 		}
 	}
 	return c, nil
+}
+
+// possible is what a choice may be.
+const possible = `write every, "every 3" for each third pod, or the name of a pod`
+
+// check returns an error if a name is neither that of a pod, nor of one that the controller may create.
+func (c Choice) check(manager string, pods []*corev1.Pod) error {
+	for _, name := range c.names {
+		exists := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Name == name })
+		if !exists && podstate.IndexOf(manager, name) < 0 {
+			return fmt.Errorf("%s is %q; %s, such as %s", c.flag, name, possible, podstate.PodName(manager, 0))
+		}
+	}
+	return nil
 }
 
 // includes reports whether a pod fails. number counts the pods that get the new revision.

@@ -24,12 +24,33 @@ const (
 	NotInPlace  Outcome = "InPlaceImpossible"
 	// SurgeBlocked means that the rollout waits for a surge pod that no node or quota has room for.
 	SurgeBlocked Outcome = "SurgeBlocked"
+	// DrainBlocked means that nothing else is left to do, but the drain does not end.
+	DrainBlocked Outcome = "DrainBlocked"
+	// PodsRefused means that the API server refuses the pods.
+	PodsRefused Outcome = "Refused"
 	// Waiting means that pods do not become available although no rollout is in progress that could fail.
 	Waiting Outcome = "Waiting"
 )
 
-// outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition.
-func outcomeOf(manager *v1.PodManager, o Options) (Outcome, string) {
+// outcomeOf returns the outcome for a PodManager at rest, with the message of its Ready or Stalled condition. refusal is how the API server has
+// refused a pod, or empty.
+func outcomeOf(manager *v1.PodManager, o Options, refusal string) (Outcome, string) {
+	outcome, message := outcomeAtRest(manager, o)
+	isFinal, waits := outcome == Completed || outcome == RolledBack, outcome == Waiting || outcome == Deadline
+	switch quota := o.Room.Refusal; {
+	case refusal == "":
+		return outcome, message
+	case o.Room.Rejection != nil && !isFinal:
+		return PodsRefused, refusal
+	case quota != nil && waits && follow.Reason(manager) == v1.ReasonForbidden:
+		return PodsRefused, "quota " + quota.Quota() + " has no room: " + refusal
+	default:
+		return outcome, message
+	}
+}
+
+// outcomeAtRest returns the outcome as far as the conditions show it.
+func outcomeAtRest(manager *v1.PodManager, o Options) (Outcome, string) {
 	message := follow.Message(manager)
 	if o.waitsForRoom(manager) {
 		return SurgeBlocked, message
@@ -73,7 +94,19 @@ func (o Outcome) sentence() (string, text.Colour) {
 		return "impossible: pods may only be updated in place", text.Bad
 	case SurgeBlocked:
 		return "blocked: there is no room for a surge pod", text.Bad
+	case DrainBlocked:
+		return "the drain does not end", text.Bad
+	case PodsRefused:
+		return "refused", text.Bad
 	default:
 		return "waits for pods that do not become available", text.Bad
 	}
+}
+
+// separator is what stands between the sentence and the message.
+func (o Outcome) separator() string {
+	if o == PodsRefused {
+		return ": "
+	}
+	return "; "
 }

@@ -8,16 +8,20 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// roomFor returns the limits on the pods of a PodManager that needs a surge pod for a rollout. If it is unknown whether a surge pod finds room, the
-// simulation has room for it, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
+// roomFor returns the limits on the pods of a PodManager. If it needs a surge pod, and it is unknown whether that finds room, the simulation has room
+// for it, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
 func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, notes []string) {
+	room.Rejection, room.Refusal = o.Room.Rejection, o.Room.Refusal
 	if !surge.IsNeeded(m) {
 		return room, nil
 	}
-	if unknown := surge.Judge(m, o.Room).Unknown; unknown != "" {
+	read := o.Room
+	if read.Rejection != nil {
+		read.RefusalError = nil // the outcome says so
+	}
+	if unknown := surge.Judge(m, read).Unknown; unknown != "" {
 		notes = append(notes, unknown)
 	}
-	room.Refusal = o.Room.Refusal
 	apart, mustBe := surge.ApartBy(m)
 	if !mustBe || len(o.Room.Nodes) == 0 {
 		return room, notes

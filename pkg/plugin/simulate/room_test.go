@@ -94,8 +94,55 @@ func TestQuota(t *testing.T) {
 	play(t, live, with(live, replicas(1)), o, simulate.Completed)
 	play(t, live, with(live, replicas(2), Image("v2")), o, simulate.Completed) // the pod that goes makes room
 	play(t, live, with(live, Image("v2"), Limits("0", "1")), o, simulate.Completed)
+	// A pod is missing, and the quota has no room for it.
+	live.Pods = live.Pods[:1]
+	o.Room.Refusal.Message = strings.ReplaceAll(o.Room.Refusal.Message, "pods=3", "pods=1")
+	report := play(t, live, with(live, replicas(2)), o, simulate.PodsRefused)
+	plugintest.Golden(t, "quota", report.Lines(text.Style{}, false))
+	play(t, live, with(live, Limits("0", "1")), o, simulate.PodsRefused) // nor is it a matter of a surge
+	live = atRest(3)
+	four := atRest(4) // a surge of one, and one may be unavailable
+	play(t, four, with(four, Image("v2")), o, simulate.Completed)
 	if report := play(t, live, with(live, replicas(3)), o, simulate.Completed); report.Totals.Created != 0 {
 		t.Errorf("got %+v", report.Totals)
+	}
+}
+
+// Pods that the API server refuses for another reason than a quota: the outcome says so, in its words. An update in place needs no new pod.
+func TestRejection(t *testing.T) {
+	invalid := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonInvalidPod,
+		Message: `Pod "web-3" is invalid: spec.containers[0].volumeMounts[0].name: Not found: "data"`}
+	account := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden,
+		Message: `pods "web-3" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`}
+	none, inPlace := snapshot.Snapshot{Now: Now}, InPlace(v1.InPlaceIfPossible, 0)
+	tests := map[string]struct {
+		live    snapshot.Snapshot
+		wanted  *v1.PodManager
+		refusal *requeue.Failure
+		want    simulate.Outcome
+		message string
+	}{
+		"rejected":          {atRest(3), Manager(3, Image("v2")), invalid, simulate.PodsRefused, `Pod "web-3" is invalid: spec`},
+		"without a surge":   {atRest(3), Manager(3, Image("v2"), Limits("0", "1")), account, simulate.PodsRefused, `pods "web-3" is forbidden`},
+		"a new one":         {none, Manager(2), account, simulate.PodsRefused, `pods "web-0" is forbidden: error looking up`},
+		"a scale-up":        {atRest(2), Manager(4), account, simulate.PodsRefused, `pods "web-2" is forbidden`},
+		"no pod is created": {atRest(2), Manager(2), account, simulate.Completed, "2 of 2 pods available"},
+		"a scale-down":      {atRest(2), Manager(1), account, simulate.Completed, "1 of 1 pod"},
+		"in place": {atRest(2, inPlace, Limits("0", "1")), Manager(2, inPlace, Limits("0", "1"), Image("v2")), account, simulate.Completed,
+			"2 of 2 pods available"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			o.Room = surge.Room{Rejection: test.refusal, RefusalError: errors.New(test.refusal.Message)}
+			report := play(t, test.live, test.wanted, o, test.want)
+			if !strings.HasPrefix(report.Message, test.message) || len(report.Notes) > 0 || len(report.Steps) > 30 {
+				t.Errorf("%q, notes %v, %d steps", report.Message, report.Notes, len(report.Steps))
+			}
+			if name == "rejected" {
+				plugintest.Golden(t, "rejected", report.Lines(text.Style{}, false))
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -92,6 +93,9 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 	if err != nil {
 		return Report{}, err
 	}
+	if err := cmp.Or(o.Fail.check(wanted.Name, begin.Pods), o.NeverReady.check(wanted.Name, begin.Pods)); err != nil {
+		return Report{}, err
+	}
 	drain, err := newDrainer(live, begin, o.Drain)
 	if err != nil {
 		return Report{}, err
@@ -108,9 +112,11 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 		}
 	}
 	report.Steps, report.Totals = noted.finish()
-	report.Outcome, report.Message = outcomeOf(w.Manager, o)
-	report.Drain = drain.finish(w)
-	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet())
+	report.Outcome, report.Message = outcomeOf(w.Manager, o, noted.refusal)
+	if report.Drain = drain.finish(w); report.Drain != nil && report.Drain.BlockedBy != "" {
+		report.stopAt(*report.Drain)
+	}
+	report.Notes = slices.Concat(notes, drain.notes(begin.Pods), unknown, o.unmet(), tooOld(begin.Manager, w))
 	return report, nil
 }
 
@@ -118,6 +124,7 @@ func Run(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (Report, erro
 // something to do even if nothing else happens. Most status changes do not affect the planner. If pods are evicted, the controller sees that in its
 // next sync.
 func (r *recorder) sync(w *world.World, drain *drainer) (busy bool) {
+	keepAge(w.Manager)
 	observed := w.Observe()
 	observed.NodeOf = drain.nodeOf
 	decided := plan.Make(observed)

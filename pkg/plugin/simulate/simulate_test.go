@@ -42,6 +42,22 @@ func atRest(replicas int32, change ...func(*v1.PodManager)) snapshot.Snapshot {
 	return snapshot.New(m, pods, o.Revisions, nil, Now)
 }
 
+// halfway returns web in a rollout from nginx to v2: two pods have v2.
+func halfway(replicas int32) snapshot.Snapshot {
+	before, after := atRest(replicas), atRest(2, Image("v2"))
+	for i, pod := range after.Pods {
+		before.Pods[i].Spec, before.Pods[i].Labels = pod.Spec, pod.Labels
+	}
+	m := with(before, Image("v2"))
+	m.Generation++
+	o := Observe(m, before.Pods...)
+	o.Revisions = before.Stored
+	m.Status, _ = status.Compute(Planned(o))
+	m.Status.CurrentRevision = RevisionFor(before.Manager).Name
+	Rolled(2, time.Minute, 0)(m)
+	return snapshot.New(m, before.Pods, append(before.Stored, Stored(m, 2)), nil, Now)
+}
+
 // with returns the PodManager that the user applies.
 func with(s snapshot.Snapshot, change ...func(*v1.PodManager)) *v1.PodManager {
 	wanted := s.Manager.DeepCopy()
@@ -61,6 +77,15 @@ func deadline(seconds int32) func(*v1.PodManager) {
 
 func minReady(seconds int32) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Spec.MinReadySeconds = seconds }
+}
+
+func maxAge(seconds int32) func(*v1.PodManager) {
+	return func(m *v1.PodManager) {
+		if m.Spec.Disruption == nil {
+			m.Spec.Disruption = &v1.Disruption{}
+		}
+		m.Spec.Disruption.MaxPodAgeSeconds = &seconds
+	}
 }
 
 func maxTerminating(limit string) func(*v1.PodManager) {
@@ -104,6 +129,9 @@ func TestRun(t *testing.T) {
 		"to-zero":             {atRest(2), []func(*v1.PodManager){replicas(0), Image("v2")}, nil, simulate.Completed},
 		"from-zero":           {atRest(0), []func(*v1.PodManager){replicas(2)}, nil, simulate.Completed},
 		"no-change":           {atRest(2), nil, []string{"web-1"}, simulate.Completed},
+		"max-age":             {atRest(3, surge, maxAge(600)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
+		"max-age-no-change":   {atRest(3, surge, maxAge(600)), nil, nil, simulate.Completed},
+		"back-in-mid-rollout": {halfway(5), []func(*v1.PodManager){Image("nginx")}, nil, simulate.Completed},
 		"in-place-only":       {atRest(2, InPlace(v1.InPlaceOnly, 0)), []func(*v1.PodManager){addPort}, nil, simulate.NotInPlace},
 	}
 	for name, test := range tests {

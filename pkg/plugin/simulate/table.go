@@ -132,7 +132,7 @@ func number(n int) text.Cell { return text.Plainly(strconv.Itoa(n)) }
 func colourOf(events []Event) text.Colour {
 	for _, event := range events {
 		switch event.Action {
-		case Failing, GivenUp, Refused, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
+		case Failing, GivenUp, Refused, DrainStops, v1.EventHalted, v1.EventRolledBack, v1.EventDeadline, v1.EventNotInPlace:
 			return text.Bad
 		case v1.EventCompleted, v1.EventPartition, Proven, DrainEnds:
 			return text.Good
@@ -144,8 +144,12 @@ func colourOf(events []Event) text.Colour {
 // sums returns the summary at the end of the report.
 func (r Report) sums(style text.Style) []string {
 	sentence, colour := r.Outcome.sentence()
+	message, isBlocked := r.Message, r.Drain != nil && r.Drain.BlockedBy != ""
+	if isBlocked && r.Outcome != DrainBlocked {
+		message += "; the drain does not end"
+	}
 	var lines []string
-	for i, line := range field("Outcome", sentence+"; "+r.Message, style) {
+	for i, line := range field("Outcome", sentence+r.Outcome.separator()+message, style) {
 		if i == 0 {
 			line = strings.Replace(line, sentence, style.Paint(colour, sentence), 1)
 		}
@@ -154,6 +158,9 @@ func (r Report) sums(style text.Style) []string {
 	duration := seconds(r.Totals.Seconds)
 	if at := r.Totals.ProvenAtSeconds; at != nil && *at > r.Totals.Seconds {
 		duration += ", and the new revision has proven itself after " + seconds(*at)
+	}
+	if isBlocked {
+		duration += ", then nothing more happens: the drain does not end"
 	}
 	lines = append(lines, field("Duration", duration, style)...)
 	lowest := fmt.Sprintf("%d of %s wanted, after %s", r.Totals.LowestAvailable, pods(r.Replicas), seconds(r.Totals.LowestAtSeconds))

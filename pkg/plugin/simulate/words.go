@@ -77,6 +77,8 @@ func (e Event) describeRollout() string {
 		return "the drain of " + e.Why + " begins"
 	case DrainEnds:
 		return "the drain of " + e.Why + " ends"
+	case DrainStops:
+		return "here the drain of " + e.Why + " stops: it does not end"
 	case GivenUp:
 		return "failing pods have not recovered in time: the rollout stays halted"
 	case Proven:

@@ -22,6 +22,9 @@ type Room struct {
 	// Refusal is the API server's answer to one more pod if a quota has no room for it. RefusalError is why the answer is not known.
 	Refusal      *requeue.Failure
 	RefusalError error
+	// Rejection is the API server's answer to a pod that it refuses for another reason than a quota, and would refuse from the controller, too.
+	// RefusalError is then set as well.
+	Rejection *requeue.Failure
 }
 
 // Judgement is whether a surge pod finds room. Both fields are empty if nothing is known that would keep the pod from running.
