@@ -2,8 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
 func TestInstalledAs(t *testing.T) {
@@ -65,6 +71,22 @@ func TestWithoutACluster(t *testing.T) {
 				t.Errorf("printed\n%s\nand\n%s", out.String(), errOut.String())
 			}
 		})
+	}
+}
+
+// The hints of status work as printed, in every namespace.
+func TestHintsOfStatus(t *testing.T) {
+	expired, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns"}}
+	for outcome, want := range map[follow.Outcome]string{
+		follow.UnderWay: "run 'kubectl pm why web -n ns' to see what the rollout is waiting for",
+		follow.Failed:   "run 'kubectl pm why web -n ns' to see why",
+		follow.Held:     "run 'kubectl pm why web -n ns' to see how to continue",
+	} {
+		if err := (&plugin{}).exitOf(expired, statusOptions{}, manager, outcome); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

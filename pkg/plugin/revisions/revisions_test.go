@@ -69,6 +69,9 @@ func TestPrevious(t *testing.T) {
 			if images := snapshot.Images(got.Template); images != test.want || (err != nil) != (test.want == "") {
 				t.Errorf("got %q, %v; want %q", images, err, test.want)
 			}
+			if hint := "'kubectl pm history web -n ns' shows its revisions"; err != nil && !strings.Contains(err.Error(), hint) {
+				t.Errorf("got %v, want %s", err, hint)
+			}
 		})
 	}
 }
@@ -81,7 +84,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for _, wanted := range []string{"3", "0", "-1", "latest"} {
-		if _, err := revisions.Choose(s, wanted); err == nil || !strings.Contains(err.Error(), "there are 2, 1") {
+		if _, err := revisions.Choose(s, wanted); err == nil || !strings.Contains(err.Error(), "there are 2, 1 (see kubectl pm history web -n ns)") {
 			t.Errorf("%s: %v", wanted, err)
 		}
 	}

@@ -82,9 +82,10 @@ var grantNodes = []string{
 
 // complete names the plugin and the namespace in a suggested command, so that the command works in any context. Nodes have no namespace.
 func complete(command string, manager *v1.PodManager) string {
-	hasNone := command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node")
-	command = strings.ReplaceAll(command, "PLUGIN", text.Command)
-	if hasNone {
+	if words, isOurs := strings.CutPrefix(command, "PLUGIN "); isOurs {
+		return text.Hint(manager.Namespace, words)
+	}
+	if command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node") {
 		return command
 	}
 	return command + " -n " + manager.Namespace
