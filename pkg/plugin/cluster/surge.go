@@ -11,6 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 )
 
@@ -34,9 +35,12 @@ func (c *Cluster) Room(ctx context.Context, manager *v1.PodManager) surge.Room {
 	if err == nil {
 		return room
 	}
-	if failure := requeue.Failed(v1.ReasonFailedCreate, err); failure.Quota() != "" {
+	switch failure := requeue.Failed(v1.ReasonFailedCreate, err); {
+	case failure.Quota() != "":
 		room.Refusal = &failure
-	} else {
+	case failure.Refused() && rights.Refused(err.Error()) == "": // a lack of rights refuses the user, and not the pod
+		room.Rejected = &failure
+	default:
 		room.RefusalError = c.Advise(err, manager.Namespace)
 	}
 	return room

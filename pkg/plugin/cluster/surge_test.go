@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
@@ -21,6 +23,33 @@ func hostPort(m *v1.PodManager) {
 	m.Spec.Template = &corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
 		{Name: "app", Image: "nginx", Ports: []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80}}},
 	}}}
+}
+
+// Room tells a pod that the API server refuses from a question that the API server does not answer.
+func TestRoomOfARefusal(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	tests := map[string]struct {
+		err                        error
+		quota, rejected, isUnknown bool
+	}{
+		"none":      {},
+		"a quota":   {err: apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small, requested: pods=1")), quota: true},
+		"invalid":   {err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-3", nil), rejected: true},
+		"admission": {err: apierrors.NewForbidden(pods, "web-3", errors.New("error looking up service account ns/robot")), rejected: true},
+		"no right": {err: apierrors.NewForbidden(pods, "", errors.New(`User "jane" cannot create resource "pods" in API group "" in the namespace "ns"`)),
+			isUnknown: true},
+		"no answer": {err: errors.New("timeout"), isUnknown: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			kube := kubefake.NewClientset()
+			kube.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, &corev1.Pod{}, test.err })
+			room := (&Cluster{Kube: kube}).Room(t.Context(), Manager(3))
+			if room.Refusal != nil != test.quota || room.Rejected != nil != test.rejected || room.RefusalError != nil != test.isUnknown {
+				t.Errorf("got %+v", room)
+			}
+		})
+	}
 }
 
 // Nodes are read page by page, until there are places enough for all pods that a simulation can have.

@@ -22,6 +22,8 @@ type Room struct {
 	// Refusal is the API server's answer to one more pod if a quota has no room for it. RefusalError is why the answer is not known.
 	Refusal      *requeue.Failure
 	RefusalError error
+	// Rejected is the API server's answer to one more pod if it refuses the pod for another reason, such as a field that is invalid.
+	Rejected *requeue.Failure
 }
 
 // Judgement is whether a surge pod finds room. Both fields are empty if nothing is known that would keep the pod from running.
@@ -50,6 +52,9 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 	}
 	if room.RefusalError != nil {
 		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))
+	}
+	if room.Rejected != nil {
+		unknown = append(unknown, fmt.Sprintf("whether there is room for a surge pod is not known: the API server refuses the pods: %s", room.Rejected.Message))
 	}
 	switch {
 	case room.Refusal != nil:
