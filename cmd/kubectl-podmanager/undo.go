@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
@@ -89,7 +88,6 @@ func (p *plugin) showUndo(o writeOptions, s snapshot.Snapshot, to snapshot.Revis
 		}
 		out, style = p.out, own
 	}
-	difference := revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, revisions.Present(s).Title(), to.Title())
-	_, err := io.WriteString(out, text.Join(difference.Lines(style)))
+	_, err := io.WriteString(out, text.Join(revisions.Undo(s, to).Lines(style)))
 	return err
 }
