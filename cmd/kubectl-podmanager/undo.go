@@ -25,6 +25,8 @@ returns to the last good revision or, if the spec has the template of that one a
 undo reverts the first.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
+
+		SuggestFor: []string{"rollback"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runUndo(cmd.Context(), o, args[0], revision)
 		},
