@@ -106,7 +106,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 }
 
 // ofKubectl are the verbs that the plugin leaves to kubectl.
-var ofKubectl = map[string]bool{"describe": true, "delete": true, "edit": true, "patch": true, "label": true, "annotate": true, "wait": true, "autoscale": true}
+var ofKubectl = map[string]bool{
+	"describe": true, "delete": true, "edit": true, "patch": true, "label": true, "annotate": true, "wait": true, "autoscale": true,
+}
 
 // oneName refuses any number of arguments except one, the name of a PodManager.
 func oneName(cmd *cobra.Command, args []string) error {

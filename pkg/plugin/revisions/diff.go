@@ -79,7 +79,8 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	return d
 }
 
-// Undo compares the present template of a PodManager with the one to return to. Its pods may have that one already, such as in a rollout that is paused.
+// Undo compares the present template of a PodManager with the one to return to. Its pods may have that one already, such as in a rollout that is
+// paused.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
 	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
 	active, _, _ := podstate.Split(s.Pods)

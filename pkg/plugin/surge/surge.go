@@ -54,7 +54,7 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))
 	}
 	if room.Rejected != nil {
-		unknown = append(unknown, fmt.Sprintf("whether there is room for a surge pod is not known: the API server refuses the pods: %s", room.Rejected.Message))
+		unknown = append(unknown, "whether there is room for a surge pod is not known: the API server refuses the pods: "+room.Rejected.Message)
 	}
 	switch {
 	case room.Refusal != nil:
