@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -114,7 +115,7 @@ func (p *plugin) set() *cobra.Command {
 	image.Flags().StringVar(&o.cause, "cause", "", "Reason for the change, which history shows (annotation kubernetes.io/change-cause)")
 	o.addSelector(image)
 	o.add(image)
-	set := &cobra.Command{Use: "set", Short: "Change images: set image NAME CONTAINER=IMAGE", Args: cobra.NoArgs,
+	set := &cobra.Command{Use: "set", Short: "Change images: set image NAME CONTAINER=IMAGE", Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	set.AddCommand(image)
 	return set
@@ -197,23 +198,40 @@ func tried(dryRun string) string {
 
 func (p *plugin) scale() *cobra.Command {
 	var o writeOptions
-	var replicas, current int32
+	var replicas, current string
 	command := &cobra.Command{
 		Use:   "scale NAME... --replicas N",
 		Short: "Change the number of pods",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !cmd.Flags().Changed("replicas") || replicas < 0 {
-				return errors.New("the number of pods is missing or negative: use --replicas N")
+			if !cmd.Flags().Changed("replicas") {
+				return errors.New("the number of pods is missing: use --replicas N")
 			}
-			return p.runScale(cmd.Context(), o, args, replicas, current)
+			wanted, err := parseCount("replicas", replicas, 0)
+			if err != nil {
+				return err
+			}
+			before, err := parseCount("current-replicas", current, -1)
+			if err != nil {
+				return err
+			}
+			return p.runScale(cmd.Context(), o, args, wanted, before)
 		},
 		ValidArgsFunction: p.completeNames(-1),
 	}
-	command.Flags().Int32Var(&replicas, "replicas", 0, "The number of pods")
-	command.Flags().Int32Var(&current, "current-replicas", -1, "Scale only if the PodManager has this many replicas now; -1 means no condition")
+	command.Flags().StringVar(&replicas, "replicas", "", "The number `N` of pods")
+	command.Flags().StringVar(&current, "current-replicas", "-1", "Scale only if the PodManager has `N` replicas now; -1 means no condition")
 	o.addSelector(command)
 	o.add(command)
 	return command
+}
+
+// parseCount parses a number of pods. pflag's own message for a number that it cannot parse is one of Go.
+func parseCount(flag, text string, least int64) (int32, error) {
+	count, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || count < least {
+		return 0, fmt.Errorf("--%s is %q; use a number of pods, such as 3", flag, text)
+	}
+	return int32(count), nil
 }
 
 func (p *plugin) runScale(ctx context.Context, o writeOptions, args []string, replicas, current int32) error {

@@ -2,8 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
 func TestInstalledAs(t *testing.T) {
@@ -23,33 +29,41 @@ func TestWithoutACluster(t *testing.T) {
 		code     int
 		out, err string
 	}{
-		"help":                     {"--help", 0, "Look:", ""},
-		"nothing":                  {"", 0, "Look:", ""},
-		"exit codes are in help":   {"status --help", 0, "124  timed out (--timeout)", ""},
-		"version":                  {"version", 0, "kubectl pm ", ""},
-		"completion":               {"completion kubectl", 0, `exec kubectl podmanager __complete "$@"`, ""},
-		"an unknown verb":          {"frobnicate", 1, "", `unknown command "frobnicate"`},
-		"a misspelled verb":        {"satus", 1, "", `unknown command "satus" for "kubectl pm"; did you mean status?`},
-		"an unknown flag":          {"get --frobnicate", 1, "", "See 'kubectl pm get --help'"},
-		"one flag too short":       {"get -x", 1, "", "unknown shorthand flag"},
-		"a name is missing":        {"status", 1, "", "the name of a PodManager is missing: kubectl pm status NAME"},
-		"names and a selector":     {"get web -l a=b", 1, "", "give names or -l, not both"},
-		"a name in all namespaces": {"get web -A", 1, "", "leave out -A"},
-		"-w and -o":                {"get -w -o yaml", 1, "", "leave out -o"},
-		"--until-ready alone":      {"get --until-ready", 1, "", "need -w"},
-		"no image":                 {"set image web", 1, "", "write CONTAINER=IMAGE"},
-		"a strange partition":      {"promote web --to many", 1, "", "use a number of pods or a percentage"},
-		"a partition below 0":      {"promote web --to=-1", 1, "", "use a number of pods or a percentage"},
-		"no replicas":              {"scale web", 1, "", "--replicas N"},
-		"replicas below 0":         {"scale web --replicas=-1", 1, "", "--replicas N"},
-		"nothing to convert":       {"convert", 1, "", "say what to convert"},
-		"two to convert":           {"convert deployment/web -f x", 1, "", "give KIND/NAME or -f, not both"},
-		"an empty file to convert": {"convert -f -", 1, "", "there is no object to convert; convert takes Deployment (apps)"},
-		"a script as JSON":         {"convert deployment/web --adopt -o json", 1, "", "leave out -o"},
-		"convert what is live":     {"convert deployment/web", 1, "", "no cluster is configured"},
-		"migrate one":              {"migrate web", 1, "", `unknown command "web" for "kubectl pm migrate"`},
-		"a strange dry run":        {"migrate --dry-run=maybe", 1, "", "--dry-run is \"maybe\""},
-		"no cluster":               {"get", 1, "", "no cluster is configured"},
+		"help":                      {"--help", 0, "Look:", ""},
+		"nothing":                   {"", 0, "Look:", ""},
+		"exit codes are in help":    {"status --help", 0, "124  timed out (--timeout)", ""},
+		"version":                   {"version", 0, "kubectl pm ", ""},
+		"completion":                {"completion kubectl", 0, `exec kubectl podmanager __complete "$@"`, ""},
+		"an unknown verb":           {"frobnicate", 1, "", `unknown command "frobnicate"`},
+		"a misspelled verb":         {"satus", 1, "", `unknown command "satus" for "kubectl pm"; did you mean status?`},
+		"a verb of kubectl rollout": {"rollback web", 1, "", "did you mean undo?"},
+		"describe is kubectl's":     {"describe web", 1, "", "did you mean kubectl describe pm?"},
+		"delete is kubectl's":       {"delete web", 1, "", "did you mean kubectl delete pm?"},
+		"set, misspelled":           {"set img web app=x", 1, "", `unknown command "img" for "kubectl pm set"; did you mean set image?`},
+		"set without image":         {"set web app=x", 1, "", `unknown command "web" for "kubectl pm set"; did you mean set image?`},
+		"an unknown flag":           {"get --frobnicate", 1, "", "See 'kubectl pm get --help'"},
+		"one flag too short":        {"get -x", 1, "", "unknown shorthand flag"},
+		"a name is missing":         {"status", 1, "", "the name of a PodManager is missing: kubectl pm status NAME"},
+		"names and a selector":      {"get web -l a=b", 1, "", "give names or -l, not both"},
+		"a name in all namespaces":  {"get web -A", 1, "", "leave out -A"},
+		"-w and -o":                 {"get -w -o yaml", 1, "", "leave out -o"},
+		"--until-ready alone":       {"get --until-ready", 1, "", "need -w"},
+		"no image":                  {"set image web", 1, "", "write CONTAINER=IMAGE"},
+		"a strange partition":       {"promote web --to many", 1, "", "use a number of pods or a percentage"},
+		"a partition below 0":       {"promote web --to=-1", 1, "", "use a number of pods or a percentage"},
+		"no replicas":               {"scale web", 1, "", "the number of pods is missing: use --replicas N"},
+		"replicas below 0":          {"scale web --replicas -2", 1, "", "--replicas is \"-2\"; use a number of pods, such as 3"},
+		"replicas not a number":     {"scale web --replicas x", 1, "", "--replicas is \"x\"; use a number of pods, such as 3"},
+		"too many replicas":         {"scale web --replicas 9999999999", 1, "", "use a number of pods, such as 3"},
+		"present replicas":          {"scale web --replicas 2 --current-replicas x", 1, "", "--current-replicas is \"x\"; use a number of pods, such as 3"},
+		"nothing to convert":        {"convert", 1, "", "say what to convert"},
+		"two to convert":            {"convert deployment/web -f x", 1, "", "give KIND/NAME or -f, not both"},
+		"an empty file to convert":  {"convert -f -", 1, "", "there is no object to convert; convert takes Deployment (apps)"},
+		"a script as JSON":          {"convert deployment/web --adopt -o json", 1, "", "leave out -o"},
+		"convert what is live":      {"convert deployment/web", 1, "", "no cluster is configured"},
+		"migrate one":               {"migrate web", 1, "", `unknown command "web" for "kubectl pm migrate"`},
+		"a strange dry run":         {"migrate --dry-run=maybe", 1, "", "--dry-run is \"maybe\""},
+		"no cluster":                {"get", 1, "", "no cluster is configured"},
 	}
 	t.Setenv("KUBECONFIG", t.TempDir()+"/none")
 	t.Setenv("HOME", t.TempDir())
@@ -65,6 +79,22 @@ func TestWithoutACluster(t *testing.T) {
 				t.Errorf("printed\n%s\nand\n%s", out.String(), errOut.String())
 			}
 		})
+	}
+}
+
+// The hints of status work as printed, in every namespace.
+func TestHintsOfStatus(t *testing.T) {
+	expired, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "ns"}}
+	for outcome, want := range map[follow.Outcome]string{
+		follow.UnderWay: "run 'kubectl pm why web -n ns' to see what the rollout is waiting for",
+		follow.Failed:   "run 'kubectl pm why web -n ns' to see why",
+		follow.Held:     "run 'kubectl pm why web -n ns' to see how to continue",
+	} {
+		if err := (&plugin{}).exitOf(expired, statusOptions{}, manager, outcome); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

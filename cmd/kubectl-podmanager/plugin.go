@@ -89,10 +89,25 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	why := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-	if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+	similar := cmd.SuggestionsFor(args[0])
+	switch {
+	case cmd.HasParent(): // set has a single verb, and its name is easily forgotten
+		similar = nil
+		for _, verb := range cmd.Commands() {
+			similar = append(similar, cmd.Name()+" "+verb.Name())
+		}
+	case ofKubectl[args[0]]:
+		similar = []string{"kubectl " + args[0] + " pm"}
+	}
+	if len(similar) > 0 {
 		why += "; did you mean " + strings.Join(similar, " or ") + "?"
 	}
 	return errors.New(why)
+}
+
+// ofKubectl are the verbs that the plugin leaves to kubectl.
+var ofKubectl = map[string]bool{
+	"describe": true, "delete": true, "edit": true, "patch": true, "label": true, "annotate": true, "wait": true, "autoscale": true,
 }
 
 // oneName refuses any number of arguments except one, the name of a PodManager.

@@ -83,20 +83,21 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 
 // exitOf returns the exit code for an outcome, and a hint on what to do next.
 func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodManager, outcome follow.Outcome) error {
+	hint := text.Hint(manager.Namespace, "why", manager.Name)
 	switch outcome {
 	case follow.UnderWay:
 		code, err := live.Interrupted(ctx)
 		if err != nil {
-			err = fmt.Errorf("%w; run '%s why %s' to see what the rollout is waiting for", err, text.Command, manager.Name)
+			err = fmt.Errorf("%w; run '%s' to see what the rollout is waiting for", err, hint)
 		}
 		return exit{code, err}
 	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; run '%s why %[1]s' to see why", manager.Name, text.Command)}
+		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; run '%s' to see why", manager.Name, hint)}
 	case follow.Deleted:
 		return fmt.Errorf("%s is being deleted", manager.Name)
 	}
 	if code := outcome.ExitCode(o.heldOK); code != 0 {
-		return exit{code, fmt.Errorf("the rollout of %s is held; run '%s why %[1]s' to see how to continue", manager.Name, text.Command)}
+		return exit{code, fmt.Errorf("the rollout of %s is held; run '%s' to see how to continue", manager.Name, hint)}
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
@@ -26,6 +25,8 @@ returns to the last good revision or, if the spec has the template of that one a
 undo reverts the first.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
+
+		SuggestFor: []string{"rollback"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runUndo(cmd.Context(), o, args[0], revision)
 		},
@@ -89,7 +90,6 @@ func (p *plugin) showUndo(o writeOptions, s snapshot.Snapshot, to snapshot.Revis
 		}
 		out, style = p.out, own
 	}
-	difference := revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, revisions.Present(s).Title(), to.Title())
-	_, err := io.WriteString(out, text.Join(difference.Lines(style)))
+	_, err := io.WriteString(out, text.Join(revisions.Undo(s, to).Lines(style)))
 	return err
 }

@@ -29,7 +29,7 @@ func TestExitCodes(t *testing.T) {
 
 	s.pm("pause", "web")
 	s.pm("set", "image", "web", "app=app:does-not-exist")
-	s.refused(4, "run 'kubectl pm why web' to see how to continue", "status", "web", "--timeout", "1m")
+	s.refused(4, "run 'kubectl pm why web -n "+s.Name+"' to see how to continue", "status", "web", "--timeout", "1m")
 	s.golden("why it is paused", s.pm("why", "web"), `
 The rollout is paused: paused, 0 of 2 pods updated.
 
@@ -38,7 +38,7 @@ Next
 
 	s.pm("resume", "web")
 	failed := s.try("status", "web", "--timeout", "1m")
-	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "run 'kubectl pm why web' to see why") {
+	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "run 'kubectl pm why web -n "+s.Name+"' to see why") {
 		t.Errorf("rolled back: %v", failed)
 	}
 	s.Await("all pods to be back", func() (any, bool) {

@@ -251,7 +251,7 @@ type Why string
 
 // The reasons for deleting a pod.
 const (
-	WhySurplus  Why = "scaled down"
+	WhySurplus  Why = "surplus"
 	WhyMarked   Why = "marked for deletion"
 	WhyFinished Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"

@@ -34,11 +34,11 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	status := &manager.Status
 	switch {
 	case status.ObservedGeneration != manager.Generation:
-		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s status %[1]s' first", manager.Name, text.Command)
+		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s' first", manager.Name, text.Hint(manager.Namespace, "status", manager.Name))
 	case !hasFailed(status):
 		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; "+
-			"to replace the pods, run '%s restart %[1]s'",
-			manager.Name, text.Command)
+			"to replace the pods, run '%s'",
+			manager.Name, text.Hint(manager.Namespace, "restart", manager.Name))
 	}
 	c, err := Restart(manager, now)
 	c.Said = "retries " + status.UpdateRevision
@@ -88,7 +88,7 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		after.Spec.UpdateStrategy.RollingUpdate = &limits
 		if after.Partition() > manager.Partition() {
 			return Change{}, fmt.Errorf("promote only lowers the partition: %s is above the present %s; to raise it, edit spec.updateStrategy of %s; "+
-				"to return to an earlier revision, run '%s undo %[3]s'", to.String(), before.String(), manager.Name, text.Command)
+				"to return to an earlier revision, run '%s'", to.String(), before.String(), manager.Name, text.Hint(manager.Namespace, "undo", manager.Name))
 		}
 		c := Change{Said: fmt.Sprintf("promoted: partition %s, was %s", to.String(), before.String())}
 		if manager.Spec.UpdateStrategy.RollingUpdate == nil {

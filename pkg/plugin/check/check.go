@@ -42,7 +42,9 @@ func Judge(f Facts) []Finding {
 	findings = append(findings, judgeControllers(f), judgePolicy(f))
 	findings = append(findings, judgeRights(f)...)
 	if f.Manager != nil {
-		findings = append(findings, judgeObject(f), judgeResize(f))
+		findings = append(findings, judgeObject(f))
+		findings = append(findings, judgeConditions(f)...)
+		findings = append(findings, judgeResize(f))
 		if finding, applies := judgeBudget(f); applies {
 			findings = append(findings, finding)
 		}

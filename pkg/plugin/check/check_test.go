@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	. "github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -60,6 +61,23 @@ func shared(holders ...string) func(*Facts) {
 	}
 }
 
+func conditionOf(kind string, status metav1.ConditionStatus, reason string) func(*Facts) {
+	return func(f *Facts) {
+		f.Manager.Status.Conditions = []metav1.Condition{{Type: kind, Status: status, Reason: reason, Message: "in words"}}
+	}
+}
+
+// A condition that is False is no finding.
+func TestConditionsThatAreFalse(t *testing.T) {
+	for _, kind := range []string{v1.ConditionStalled, v1.ConditionMisconfigured} {
+		for _, finding := range Judge(facts(conditionOf(kind, metav1.ConditionFalse, "Fine"))) {
+			if finding.Check == kind {
+				t.Errorf("got %+v", finding)
+			}
+		}
+	}
+}
+
 func TestJudge(t *testing.T) {
 	args := func(args ...string) func(*Facts) { return func(f *Facts) { f.Controllers[0].Args = args } }
 	tests := map[string]struct {
@@ -104,8 +122,15 @@ func TestJudge(t *testing.T) {
 		"seen":                 {func(*Facts) {}, "Object", OK, "the controller has seen generation 7 of web"},
 		"never seen":           {func(f *Facts) { f.Manager.Status.ObservedGeneration = -1 }, "Object", Failure, "no controller has ever seen web"},
 		"not seen yet":         {func(f *Facts) { f.Manager.Status.ObservedGeneration = 6 }, "Object", Warning, "has seen generation 6 of web, and not yet 7"},
-		"no updates in place":  {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
-		"a resize":             {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
+		"stalled":              {conditionOf(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonInvalidPod), "Stalled", Warning, "InvalidPod: in words"},
+		"misconfigured": {conditionOf(v1.ConditionMisconfigured, metav1.ConditionTrue, v1.ReasonUnreachable), "Misconfigured", Warning,
+			"FailureThresholdUnreachable: in words"},
+		"pods are refused": {func(f *Facts) {
+			f.Room.Rejection = &requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "Invalid value"}
+		}, "Pods", Warning,
+			"the API server refuses its pods: Invalid value"},
+		"no updates in place": {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
+		"a resize":            {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
 		"no resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			f.Resizes = false

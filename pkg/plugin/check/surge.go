@@ -12,6 +12,9 @@ func judgeSurge(f Facts) (finding Finding, applies bool) {
 	finding = Finding{Check: "Surge", Result: OK,
 		Says: "a rollout needs a surge pod, because no pod may be unavailable, and nothing is known that keeps the surge pod from running"}
 	switch found := surge.Judge(f.Manager, f.Room); {
+	case f.Room.Rejection != nil: // no room would help
+		finding.Check, finding.Result, finding.Says = "Pods", Warning, "the API server refuses its pods: "+f.Room.Rejection.Message
+		finding.Advice = "correct the template, or create what it names, and apply it again"
 	case found.Obstacle != "":
 		finding.Result, finding.Says, finding.Advice = Warning, "the next rollout would be blocked: "+found.Obstacle, surge.WayOut
 	case found.Unknown != "":

@@ -20,14 +20,14 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
-		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (run '%s check' for details)",
-			c.Server, text.Command)
+		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (run '%s' for details)",
+			c.Server, text.Hint(c.Namespace, "check"))
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no PodManager %s in namespace %s; %s get -A shows all", status.Status().Details.Name, namespace, text.Command)
+		return fmt.Errorf("there is no PodManager %s in namespace %s; %s shows all", status.Status().Details.Name, namespace, text.Hint("", "get", "-A"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
 	case apierrors.IsForbidden(err):
-		return forbidden(err)
+		return forbidden(err, c.Namespace)
 	case isChanged(err):
 		return errors.New("another client changed the PodManager at the same time; try again")
 	case errors.As(err, &address):
@@ -38,12 +38,12 @@ func (c *Cluster) Advise(err error, namespace string) error {
 }
 
 // forbidden adds to a refusal which role would help, and how an administrator gives it to the user.
-func forbidden(err error) error {
+func forbidden(err error, namespace string) error {
 	said := strings.TrimSpace(err.Error())
 	if advice := rights.Refused(said); advice != "" {
 		said += "; " + advice
 	}
-	return advised{fmt.Sprintf("%s (run '%s check' for details)", said, text.Command), err}
+	return advised{fmt.Sprintf("%s (run '%s' for details)", said, text.Hint(namespace, "check")), err}
 }
 
 // advised is an error of the API server with advice.

@@ -11,7 +11,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
-	"github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
 )
@@ -47,34 +46,24 @@ func (c *Cluster) RoomToSimulate(ctx context.Context, manager *v1.PodManager, is
 	}
 	room := surge.Room{}
 	c.addRefusal(ctx, manager, &room)
-	if room.Rejection == nil {
-		room.RefusalError = nil // nothing depends on whether a quota has room for a surge pod
-	}
+	room.RefusalError = nil // nothing depends on whether a quota has room for a surge pod
 	return room
 }
 
-// addRefusal adds the answer of the API server to one more pod. A user who may not create pods is not told what the controller would be told.
+// addRefusal adds the answer of the API server to one more pod.
 func (c *Cluster) addRefusal(ctx context.Context, manager *v1.PodManager, room *surge.Room) {
 	err := c.tryPod(ctx, manager)
 	if err == nil {
 		return
 	}
-	failure := requeue.Failed(v1.ReasonFailedCreate, err)
-	if failure.Quota() != "" {
+	switch failure := requeue.Failed(v1.ReasonFailedCreate, err); {
+	case failure.Quota() != "":
 		room.Refusal = &failure
-		return
-	}
-	room.RefusalError = c.Advise(err, manager.Namespace)
-	if failure.Reason == v1.ReasonInvalidPod || failure.Reason == v1.ReasonForbidden && c.mayCreatePods(ctx, manager.Namespace) {
+	case failure.Refused() && rights.Refused(err.Error()) == "": // a lack of rights refuses the user, and not the pod
 		room.Rejection = &failure
+	default:
+		room.RefusalError = c.Advise(err, manager.Namespace)
 	}
-}
-
-// mayCreatePods reports whether the user is known to have the right to create pods.
-func (c *Cluster) mayCreatePods(ctx context.Context, namespace string) bool {
-	asked := check.Right{Right: rights.CreatePods}
-	c.review(ctx, &asked, namespace)
-	return asked.Err == nil && asked.Allowed
 }
 
 // mostNodes is the largest number of nodes in one page of a list.

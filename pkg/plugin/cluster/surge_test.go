@@ -25,6 +25,33 @@ func hostPort(m *v1.PodManager) {
 	}}}
 }
 
+// Room tells a pod that the API server refuses from a question that the API server does not answer.
+func TestRoomOfARefusal(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	tests := map[string]struct {
+		err                        error
+		quota, rejected, isUnknown bool
+	}{
+		"none":      {},
+		"a quota":   {err: apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small, requested: pods=1")), quota: true},
+		"invalid":   {err: apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-3", nil), rejected: true},
+		"admission": {err: apierrors.NewForbidden(pods, "web-3", errors.New("error looking up service account ns/robot")), rejected: true},
+		"no right": {err: apierrors.NewForbidden(pods, "", errors.New(`User "jane" cannot create resource "pods" in API group "" in the namespace "ns"`)),
+			isUnknown: true},
+		"no answer": {err: errors.New("timeout"), isUnknown: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			kube := kubefake.NewClientset()
+			kube.PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) { return true, &corev1.Pod{}, test.err })
+			room := (&Cluster{Kube: kube}).Room(t.Context(), Manager(3))
+			if room.Refusal != nil != test.quota || room.Rejection != nil != test.rejected || room.RefusalError != nil != test.isUnknown {
+				t.Errorf("got %+v", room)
+			}
+		})
+	}
+}
+
 // Nodes are read page by page, until there are places enough for all pods that a simulation can have.
 func TestRoomReadsPages(t *testing.T) {
 	plain := func(*corev1.Node) {}
@@ -75,28 +102,28 @@ func TestRoomToSimulate(t *testing.T) {
 	quota := apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"))
 	account := apierrors.NewForbidden(pods, "web-3", errors.New(`serviceaccount "robot" not found`))
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "web-3", nil)
+	noRight := apierrors.NewForbidden(pods, "", errors.New(`User "jane" cannot create resource "pods" in API group "" in the namespace "ns"`))
 	surge, noSurge := Manager(3, Limits("1", "0")), Manager(3, Limits("0", "1"))
 	tests := map[string]struct {
 		manager                       *v1.PodManager
 		isNew                         bool
 		err                           error
-		lacks                         string
 		refused, rejected, isNotKnown bool
 	}{
 		"taken":                          {manager: surge},
 		"quota":                          {manager: surge, err: quota, refused: true},
-		"service account":                {manager: surge, err: account, rejected: true, isNotKnown: true},
-		"service account, without surge": {manager: noSurge, err: account, rejected: true, isNotKnown: true},
-		"service account, a new one":     {manager: surge, isNew: true, err: account, rejected: true, isNotKnown: true},
-		"invalid":                        {manager: noSurge, err: invalid, lacks: "create pods", rejected: true, isNotKnown: true},
-		"no right":                       {manager: surge, err: account, lacks: "create pods", isNotKnown: true},
-		"no right, a new one":            {manager: surge, isNew: true, err: account, lacks: "create pods"},
+		"service account":                {manager: surge, err: account, rejected: true},
+		"service account, without surge": {manager: noSurge, err: account, rejected: true},
+		"service account, a new one":     {manager: surge, isNew: true, err: account, rejected: true},
+		"invalid":                        {manager: noSurge, err: invalid, rejected: true},
+		"no right":                       {manager: surge, err: noRight, isNotKnown: true},
+		"no right, a new one":            {manager: surge, isNew: true, err: noRight},
 		"no answer":                      {manager: surge, err: apierrors.NewInternalError(errors.New("no answer")), isNotKnown: true},
 		"to zero":                        {manager: Manager(0), err: account},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			c := refusing("", test.lacks)
+			c := &Cluster{Kube: kubefake.NewClientset()}
 			c.Kube.(*kubefake.Clientset).PrependReactor("create", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 				return true, &corev1.Pod{}, test.err
 			})

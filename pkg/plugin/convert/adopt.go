@@ -48,7 +48,7 @@ k apply -f - <<'EOF'
 tries=0
 until revision=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.status.updateRevision}') && [ -n "$revision" ]; do
 	tries=$((tries + 1))
-	[ "$tries" -lt 60 ] || fail "no controller has seen PodManager {{.Name}}; run 'kubectl pm check {{.Name}}' to see why"
+	[ "$tries" -lt 60 ] || fail "no controller has seen PodManager {{.Name}}; run 'kubectl pm check {{.Name}} -n {{.Namespace}}' to see why"
 	sleep 1
 done
 {{- range .Autoscalers}}

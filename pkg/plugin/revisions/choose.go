@@ -27,8 +27,8 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 	if len(known) == 0 {
 		return snapshot.Revision{}, fmt.Errorf("%s has no stored revision yet, so there is none to choose", s.Manager.Name)
 	}
-	return snapshot.Revision{}, fmt.Errorf("%s has no revision %s; there are %s (see %s history %[1]s)",
-		s.Manager.Name, wanted, strings.Join(known, ", "), text.Command)
+	return snapshot.Revision{}, fmt.Errorf("%s has no revision %s; there are %s (see %s)",
+		s.Manager.Name, wanted, strings.Join(known, ", "), hintAtHistory(s))
 }
 
 // Present returns the revision of the current template.
@@ -50,5 +50,9 @@ func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 			}
 		}
 	}
-	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s history %[1]s' shows its revisions", s.Manager.Name, text.Command)
+	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
+}
+
+func hintAtHistory(s snapshot.Snapshot) string {
+	return text.Hint(s.Manager.Namespace, "history", s.Manager.Name)
 }

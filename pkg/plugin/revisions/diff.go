@@ -8,9 +8,13 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/compare"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -23,6 +27,8 @@ const (
 	WithNewPod = "with the new pod"
 	// Impossible is for a change that needs new pods while podUpdatePolicy forbids them.
 	Impossible = "impossible"
+	// Nothing is for a change of the template to one that all pods have already.
+	Nothing = "no pod changes"
 )
 
 // Difference is what differs between two templates.
@@ -48,15 +54,19 @@ type Change struct {
 // Diff compares two templates of a PodManager.
 func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, toTitle string) Difference {
 	d := Difference{From: fromTitle, To: toTitle, Fields: []Change{}}
-	for _, field := range differing(from, to) {
+	for _, field := range restartLast(differing(from, to)) {
 		how, why := judge(from, with(from, field))
 		d.Fields = append(d.Fields, Change{Path: field.path, From: field.from, To: field.to, How: how, Why: why})
 	}
 	if len(d.Fields) == 0 {
 		return d
 	}
+	policy := manager.PodUpdatePolicy()
 	d.How, d.Why = judge(from, to)
-	switch policy := manager.PodUpdatePolicy(); {
+	if len(d.Fields) > 1 && d.Fields[len(d.Fields)-1].Path == restartPath {
+		d.How, d.Why = besidesRestart(from, to, d.Fields[0].Path, policy)
+	}
+	switch {
 	case d.How != NewPod && policy == v1.RecreatePods:
 		d.replace(NewPod)
 		d.How, d.Why = NewPod, "podUpdatePolicy is Recreate"
@@ -67,6 +77,48 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 		}
 	}
 	return d
+}
+
+// Undo compares the present template of a PodManager with the one to return to. Its pods may have that one already, such as in a rollout that is
+// paused.
+func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
+	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
+	active, _, _ := podstate.Split(s.Pods)
+	isOther := func(pod *corev1.Pod) bool { return !slices.Contains(to.Pods, pod) }
+	if d.How == "" || !s.Reads("pods") || len(active) == 0 || slices.ContainsFunc(active, isOther) {
+		return d
+	}
+	d.How, d.Why = Nothing, "all pods have "+to.Title()+" already"
+	for i := range d.Fields {
+		d.Fields[i].How, d.Fields[i].Why = Nothing, ""
+	}
+	return d
+}
+
+// restartPath is the path of the annotation that holds restartAt.
+const restartPath = "metadata.annotations." + v1.AnnotationRestartedAt
+
+// restartLast moves the field of restartAt behind the others: it is the mark of an earlier restart, and they are what the user has changed.
+func restartLast(fields []field) []field {
+	slices.SortStableFunc(fields, func(a, b field) int {
+		order := map[bool]int{true: 1}
+		return order[a.path == restartPath] - order[b.path == restartPath]
+	})
+	return fields
+}
+
+// besidesRestart is judge for templates that differ in restartAt and in other fields, of which first is one. It names the others as the reason.
+func besidesRestart(from, to *corev1.PodTemplateSpec, first string, policy v1.PodUpdatePolicy) (how, why string) {
+	same := from.DeepCopy()
+	delete(same.Annotations, v1.AnnotationRestartedAt)
+	if mark, found := to.Annotations[v1.AnnotationRestartedAt]; found {
+		metav1.SetMetaDataAnnotation(&same.ObjectMeta, v1.AnnotationRestartedAt, mark)
+	}
+	how, why = judge(same, to)
+	if how != NewPod && policy != v1.RecreatePods {
+		return NewPod, first + " differs, and so does restartAt, which needs new pods"
+	}
+	return how, why
 }
 
 // replace sets How for each field that could be changed in place, if the change as a whole needs new pods. Otherwise the table would promise that
@@ -143,6 +195,8 @@ func (d Difference) Summary() string {
 		return "Pods are replaced: " + d.Why + "."
 	case Impossible:
 		return "Pods stay as they are: " + d.Why + "."
+	case Nothing:
+		return "No pod changes: " + d.Why + "."
 	case Resize:
 		return "Pods are resized in place, if their node has room."
 	default:

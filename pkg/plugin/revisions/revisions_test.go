@@ -69,6 +69,9 @@ func TestPrevious(t *testing.T) {
 			if images := snapshot.Images(got.Template); images != test.want || (err != nil) != (test.want == "") {
 				t.Errorf("got %q, %v; want %q", images, err, test.want)
 			}
+			if hint := "'kubectl pm history web -n ns' shows its revisions"; err != nil && !strings.Contains(err.Error(), hint) {
+				t.Errorf("got %v, want %s", err, hint)
+			}
 		})
 	}
 }
@@ -81,7 +84,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	for _, wanted := range []string{"3", "0", "-1", "latest"} {
-		if _, err := revisions.Choose(s, wanted); err == nil || !strings.Contains(err.Error(), "there are 2, 1") {
+		if _, err := revisions.Choose(s, wanted); err == nil || !strings.Contains(err.Error(), "there are 2, 1 (see kubectl pm history web -n ns)") {
 			t.Errorf("%s: %v", wanted, err)
 		}
 	}
@@ -115,10 +118,45 @@ func template(changes ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec 
 	return t
 }
 
+// A difference in the template changes no pod if all pods have the other template already.
+func TestDiffForPods(t *testing.T) {
+	other := Pod(3, OfImage("b"), func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-web" })
+	leaving := Pod(4, OfImage("b"), Terminating, func(p *corev1.Pod) { p.OwnerReferences[0].UID = "uid-web" })
+	const replaced, stay = "Pods are replaced: podUpdatePolicy is Recreate.", "No pod changes: all pods have revision 1 already."
+	tests := map[string]struct {
+		pods    []*corev1.Pod
+		missing []string
+		want    string
+	}{
+		"all have it":           {pods: Pods3(), want: stay},
+		"all that stay have it": {pods: append(Pods3(), leaving), want: stay},
+		"one does not":          {pods: append(Pods3(), other), want: replaced},
+		"there are none":        {want: replaced},
+		"not known":             {missing: []string{"pods"}, want: replaced},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := stored("b", "nginx", "nginx", "b")
+			s = snapshot.New(s.Manager, test.pods, s.Stored, test.missing, Now)
+			to, err := revisions.Previous(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := revisions.Undo(s, to)
+			if lines := got.Lines(text.Style{}); got.Summary() != test.want || strings.Contains(lines[2], "new pod") != (test.want == replaced) {
+				t.Errorf("got %q", lines)
+			}
+		})
+	}
+}
+
 func TestDiff(t *testing.T) {
 	image := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "app:2" }
 	cpu := func(t *corev1.PodTemplateSpec) {
 		t.Spec.Containers[0].Resources.Requests[corev1.ResourceCPU] = resource.MustParse("200m")
+	}
+	restart := func(t *corev1.PodTemplateSpec) {
+		t.Annotations = map[string]string{v1.AnnotationRestartedAt: "2026-01-02T03:04:05Z"}
 	}
 	variable := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env[1].Value = "3" }
 	tests := map[string]struct {
@@ -162,6 +200,17 @@ func TestDiff(t *testing.T) {
 			t.Spec.Containers = append(t.Spec.Containers, corev1.Container{Name: "new", Image: "new:1"})
 		}, v1.InPlaceIfPossible,
 			`spec.containers[new] <none> {"image":"new:1","name":"new","resources":{}} new pod | Pods are replaced: template.spec.containers differs.`},
+		"a restart": {restart, v1.InPlaceIfPossible,
+			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | Pods are replaced: a restart was asked for."},
+		"an image after a restart": {func(t *corev1.PodTemplateSpec) { image(t); restart(t) }, v1.RecreatePods,
+			"spec.containers[app].image app:1 app:2 new pod | metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
+				"Pods are replaced: podUpdatePolicy is Recreate."},
+		"a variable after a restart": {func(t *corev1.PodTemplateSpec) { variable(t); restart(t) }, v1.InPlaceIfPossible,
+			"spec.containers[app].env[B].value 2 3 new pod | metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
+				"Pods are replaced: template.spec.containers[0].env[1].value differs."},
+		"an image after a restart, in place": {func(t *corev1.PodTemplateSpec) { image(t); restart(t) }, v1.InPlaceIfPossible,
+			"spec.containers[app].image app:1 app:2 with the new pod | metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
+				"Pods are replaced: spec.containers[app].image differs, and so does restartAt, which needs new pods."},
 		"an argument": {func(t *corev1.PodTemplateSpec) { t.Spec.Containers[1].Args = []string{"-q", "-x"} }, v1.InPlaceIfPossible,
 			`spec.containers[log].args ["-v"] ["-q","-x"] new pod | Pods are replaced: template.spec.containers[1].args differs.`},
 	}

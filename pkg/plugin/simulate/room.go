@@ -16,9 +16,7 @@ func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, not
 		return room, nil
 	}
 	read := o.Room
-	if read.Rejection != nil {
-		read.RefusalError = nil // the outcome says so
-	}
+	read.Rejection = nil // the outcome says it
 	if unknown := surge.Judge(m, read).Unknown; unknown != "" {
 		notes = append(notes, unknown)
 	}

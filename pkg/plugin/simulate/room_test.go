@@ -134,7 +134,7 @@ func TestRejection(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			o := options(t)
-			o.Room = surge.Room{Rejection: test.refusal, RefusalError: errors.New(test.refusal.Message)}
+			o.Room = surge.Room{Rejection: test.refusal}
 			report := play(t, test.live, test.wanted, o, test.want)
 			if !strings.HasPrefix(report.Message, test.message) || len(report.Notes) > 0 || len(report.Steps) > 30 {
 				t.Errorf("%q, notes %v, %d steps", report.Message, report.Notes, len(report.Steps))

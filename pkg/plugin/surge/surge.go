@@ -22,8 +22,8 @@ type Room struct {
 	// Refusal is the API server's answer to one more pod if a quota has no room for it. RefusalError is why the answer is not known.
 	Refusal      *requeue.Failure
 	RefusalError error
-	// Rejection is the API server's answer to a pod that it refuses for another reason than a quota, and would refuse from the controller, too.
-	// RefusalError is then set as well.
+	// Rejection is the API server's answer to one more pod if it refuses the pod for another reason, such as a field that is invalid. It would give
+	// the controller the same answer.
 	Rejection *requeue.Failure
 }
 
@@ -53,6 +53,9 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 	}
 	if room.RefusalError != nil {
 		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))
+	}
+	if room.Rejection != nil {
+		unknown = append(unknown, "whether there is room for a surge pod is not known: the API server refuses the pods: "+room.Rejection.Message)
 	}
 	switch {
 	case room.Refusal != nil:

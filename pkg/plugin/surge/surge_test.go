@@ -131,6 +131,7 @@ func TestJudge(t *testing.T) {
 		"nodes need not be read": {change: template(func(*corev1.PodSpec) {}), room: Room{NodesError: errors.New("forbidden")}},
 		"a quota": {change: template(func(*corev1.PodSpec) {}), room: Room{Refusal: quota},
 			obstacle: "quota small has no room for a surge pod: pods \"web-\" is forbidden: exceeded quota"},
+		"the pod is refused":      {change: template(func(*corev1.PodSpec) {}), room: Room{Rejection: &requeue.Failure{Message: "Invalid value"}}, unknown: "refuses the pods: Invalid value"},
 		"the answer is not known": {change: template(func(*corev1.PodSpec) {}), room: Room{RefusalError: errors.New("timeout")}, unknown: "is not known: timeout"},
 	}
 	for name, test := range tests {

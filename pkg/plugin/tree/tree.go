@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -151,6 +152,9 @@ func header(s snapshot.Snapshot, style text.Style) []string {
 	say("Status:", cell.Text, cell.Colour)
 	if message := follow.Message(manager); message != "" {
 		say("Message:", message, text.Plain)
+	}
+	if wrong := s.Condition(v1.ConditionMisconfigured); wrong.Status == metav1.ConditionTrue {
+		say("Warning:", fmt.Sprintf("%s: %s: %s", wrong.Type, wrong.Reason, wrong.Message), text.Notable)
 	}
 	say("Strategy:", strategy(manager), text.Plain)
 	say("On failure:", failurePolicy(manager), text.Plain)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -42,6 +44,15 @@ func halted() snapshot.Snapshot {
 	return seen(o)
 }
 
+// misconfigured returns a PodManager whose pods are well, while a setting has no effect.
+func misconfigured() snapshot.Snapshot {
+	s := seen(Observe(Manager(3), Pods3()...))
+	meta.SetStatusCondition(&s.Manager.Status.Conditions, metav1.Condition{
+		Type: v1.ConditionMisconfigured, Status: metav1.ConditionTrue, Reason: v1.ReasonUnreachable, Message: "failureThreshold is 5, and there are 3 pods",
+	})
+	return s
+}
+
 func TestDraw(t *testing.T) {
 	tests := map[string]struct {
 		snapshot snapshot.Snapshot
@@ -49,6 +60,7 @@ func TestDraw(t *testing.T) {
 	}{
 		"ready":                {seen(Observe(Manager(3), Pods3()...)), text.Style{}},
 		"halted":               {halted(), text.Style{}},
+		"misconfigured":        {misconfigured(), text.Style{}},
 		"halted-coloured":      {halted(), text.Style{Coloured: true}},
 		"halted-80-columns":    {halted(), text.Style{Width: 80}},
 		"halted-20-columns":    {halted(), text.Style{Width: 20}},

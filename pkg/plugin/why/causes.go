@@ -8,6 +8,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/status"
+	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -37,7 +38,7 @@ var causes = map[string]cause{
 	v1.ReasonTerminating:         {"The PodManager is being deleted, and waits for its pods", listPods},
 	v1.ReasonBackOff:             {"A pod has failed again and again, and is replaced with backoff", lookAtPod},
 	v1.ReasonUpdateOnDelete:      {"Outdated pods wait until a user deletes them", listPods},
-	v1.ReasonInvalidPod:          {"The API server refuses the pod", verb("diff")},
+	v1.ReasonInvalidPod:          {"The API server refuses the pod", correct},
 	v1.ReasonForbidden:           {"The API server forbids the pod", refused},
 	v1.ReasonFailedCreate:        {"Pods cannot be created", refused},
 	v1.ReasonFailedDelete:        {"Pods cannot be deleted", listPods},
@@ -71,6 +72,8 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 		return causeOf(v1.ReasonStuck)
 	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
+	case reason == v1.ReasonPaused && isHalted(s):
+		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
 	case leavesFor(s, v1.LeavingForDrain):
 		return drainCause(s, reason)
 	default:
@@ -105,7 +108,10 @@ func lookAtPod(s snapshot.Snapshot, a Answer) []string {
 		return verb("get", "-w")(s, a)
 	}
 	commands := []string{"kubectl describe pod " + a.Pod}
-	if a.Container != "" {
+	switch {
+	case a.hasBadImage:
+		commands = append(commands, setImage(s, a))
+	case a.HasLog:
 		command := fmt.Sprintf("kubectl logs %s -c %s", a.Pod, a.Container)
 		if a.Previous {
 			command += " --previous"
@@ -130,7 +136,10 @@ func lookAtEnding(s snapshot.Snapshot, a Answer) []string {
 }
 
 func rollingOut(s snapshot.Snapshot, a Answer) []string {
-	if a.Pod != "" {
+	switch {
+	case a.hasBadImage: // waiting does not help
+		return append(leave(s, a), lookAtPod(s, a)[0])
+	case a.Pod != "":
 		return append(verb("get", "-w")(s, a), lookAtPod(s, a)[0])
 	}
 	return verb("get", "-w")(s, a)
@@ -152,18 +161,50 @@ func refused(s snapshot.Snapshot, a Answer) []string {
 
 // leaveOrRetry suggests commands for a revision that does not work: to leave it, or to try it again if the cause was elsewhere.
 func leaveOrRetry(s snapshot.Snapshot, a Answer) []string {
-	return slices.Concat(verb("undo")(s, a), []string{setImage(s)}, verb("retry")(s, a))
+	return append(leave(s, a), verb("retry")(s, a)...)
+}
+
+// leaveOrResume suggests commands for a revision that fails while the rollout is paused. After a mere resume, the rollout would halt again at once.
+func leaveOrResume(s snapshot.Snapshot, a Answer) []string {
+	return append(leave(s, a), verb("resume")(s, a)...)
+}
+
+// leave suggests commands that leave a revision: for an earlier one, if there is one, or for another image.
+func leave(s snapshot.Snapshot, a Answer) []string {
+	if !hasPrevious(s) {
+		return []string{setImage(s, a)}
+	}
+	return append(verb("undo")(s, a), setImage(s, a))
+}
+
+// correct suggests commands for a template that the API server refuses: to correct it, after a look at what has changed if there is an earlier one.
+func correct(s snapshot.Snapshot, a Answer) []string {
+	edit := "kubectl edit pm " + s.Manager.Name
+	if !hasPrevious(s) {
+		return []string{edit}
+	}
+	return slices.Concat(verb("diff")(s, a), verb("undo")(s, a), []string{edit})
+}
+
+// hasPrevious reports whether diff and undo find an earlier revision. If the user may not read revisions, these verbs say which right is missing.
+func hasPrevious(s snapshot.Snapshot) bool {
+	_, err := revisions.Previous(s)
+	return err == nil || !s.Reads("controllerrevisions")
 }
 
 // tryAgain suggests commands for a revision that was rolled back: a fixed one, or the same one if the cause was elsewhere.
 func tryAgain(s snapshot.Snapshot, a Answer) []string {
-	return slices.Concat([]string{setImage(s)}, verb("retry")(s, a), verb("undo")(s, a))
+	return slices.Concat([]string{setImage(s, a)}, verb("retry")(s, a), verb("undo")(s, a))
 }
 
-func setImage(s snapshot.Snapshot) string {
+// setImage suggests another image for the container whose image cannot be had, or else for the first one.
+func setImage(s snapshot.Snapshot, a Answer) string {
 	container := v1.ShorthandContainer
 	if template := history.Template(&s.Manager.Spec); len(template.Spec.Containers) > 0 {
 		container = template.Spec.Containers[0].Name
+	}
+	if a.hasBadImage {
+		container = a.Container
 	}
 	return fmt.Sprintf("PLUGIN set image %s %s=IMAGE", s.Manager.Name, container)
 }

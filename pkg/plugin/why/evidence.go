@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
@@ -48,7 +49,7 @@ func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
 func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
 	warnings := slices.DeleteFunc(slices.Clone(events), func(event corev1.Event) bool {
 		about := event.InvolvedObject.Name
-		return event.Type != corev1.EventTypeWarning || about != a.Pod && about != a.Name
+		return event.Type != corev1.EventTypeWarning || about != a.Pod && (about != a.Name || a.isStale(event))
 	})
 	if len(warnings) == 0 {
 		return
@@ -64,6 +65,21 @@ func (a *Answer) AddEvent(events []corev1.Event, now time.Time) {
 		return cmp.Or(isPods(x)-isPods(y), happened(x).Compare(happened(y)))
 	})
 	a.say("event %s, %s ago, about %s: %s", last.Reason, text.Age(happened(last), now), last.InvolvedObject.Name, podstate.OneLine("", last.Message))
+}
+
+// isStale reports whether an event about the PodManager does not belong to what is wrong now: it tells of another state, such as the halt of a
+// revision that was abandoned, or it is older than the rollout.
+func (a *Answer) isStale(event corev1.Event) bool {
+	switch event.Reason {
+	case v1.EventHalted:
+		return a.Reason != v1.ReasonHalted && !a.isHalted
+	case v1.EventRolledBack:
+		return a.Reason != v1.ReasonRolledBack
+	case v1.EventDeadline:
+		return a.Reason != v1.ReasonDeadline
+	}
+	nothingIsWrong := a.Reason == v1.ReasonAllAvailable || a.Reason == v1.ReasonScaledToZero || a.Reason == v1.ReasonBaking
+	return nothingIsWrong || happened(event).Before(a.since)
 }
 
 // happened returns when an event was last seen. The two event APIs have different fields for that time.

@@ -3,6 +3,7 @@ package why
 import (
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,18 +35,28 @@ type Answer struct {
 	// HasLog reports whether the container has run. Previous reports whether the log of its previous run is the relevant one.
 	HasLog   bool `json:"-"`
 	Previous bool `json:"-"`
+
+	// hasBadImage reports whether the container does not run because its image cannot be had.
+	hasBadImage bool
+	// isHalted reports whether the rollout is halted. It may be paused as well. since is when the rollout began, if one is recorded.
+	isHalted bool
+	since    time.Time
 }
 
 // Find explains the state of a PodManager, as far as a snapshot shows it.
 func Find(s snapshot.Snapshot) Answer {
 	manager := s.Manager
-	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager)}
+	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager), isHalted: isHalted(s)}
+	if rollout := manager.Status.Rollout; rollout != nil && rollout.StartedAt != nil {
+		answer.since = rollout.StartedAt.Time
+	}
 	found := worst(s)
 	if pod := found.Pod; pod != nil {
 		answer.Pod = pod.Name
 		if status := culprit(pod); status != nil {
 			answer.Container = status.Name
 			answer.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+			answer.hasBadImage = strings.HasPrefix(podstate.TroubleKind(pod, status), podstate.TroubleImage)
 			answer.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
 		}
 		answer.say("pod %s: %s", pod.Name, found.Text)
@@ -73,6 +84,12 @@ func Find(s snapshot.Snapshot) Answer {
 	return answer
 }
 
+// isHalted reports whether the rollout is halted, also while it is paused.
+func isHalted(s snapshot.Snapshot) bool {
+	stalled := s.Condition(v1.ConditionStalled)
+	return stalled.Status == metav1.ConditionTrue && stalled.Reason == v1.ReasonHalted || s.IsObserved() && s.Reads("pods") && s.Rollout().IsHalted()
+}
+
 // grantNodes are commands that give a controller the right to watch nodes, and no other cluster-wide right: it may be a controller that has rights in
 // some namespaces only. The user fills in its ServiceAccount.
 var grantNodes = []string{
@@ -82,9 +99,10 @@ var grantNodes = []string{
 
 // complete names the plugin and the namespace in a suggested command, so that the command works in any context. Nodes have no namespace.
 func complete(command string, manager *v1.PodManager) string {
-	hasNone := command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node")
-	command = strings.ReplaceAll(command, "PLUGIN", text.Command)
-	if hasNone {
+	if words, isOurs := strings.CutPrefix(command, "PLUGIN "); isOurs {
+		return text.Hint(manager.Namespace, words)
+	}
+	if command == "" || strings.Contains(command, " -n ") || strings.HasPrefix(command, "kubectl get node") {
 		return command
 	}
 	return command + " -n " + manager.Namespace

@@ -31,6 +31,17 @@ func of(last func(*corev1.Pod), change ...func(*v1.PodManager)) snapshot.Snapsho
 	return seen(o)
 }
 
+// refusedFor returns a snapshot of an observation whose pods the API server refuses.
+func refusedFor(o plan.Observed, reason string) snapshot.Snapshot {
+	o.Manager.Status.ObservedGeneration = o.Manager.Generation
+	o.Manager.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: reason, Message: "no"}}
+	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
+}
+
+func noImage(p *corev1.Pod) {
+	Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})(p)
+}
+
 // endless makes a pod terminate that should have been gone an hour ago.
 func endless(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Now.Add(-time.Hour)} }
 
@@ -58,6 +69,22 @@ func TestFind(t *testing.T) {
 		"under way": {snapshot: of(Phase(corev1.PodPending)), cause: "The rollout is under way: 1 of 3 pods updated, 2 available; web-2: ",
 			evidence: "pod web-2: ", next: "kubectl pm get web -w -n ns|kubectl describe pod web-2 -n ns", pod: "web-2"},
 		"paused": {snapshot: of(ReadyFor(time.Hour), Paused), cause: "The rollout is paused: paused, 1 of 3 pods updated.", next: "kubectl pm resume web -n ns"},
+		"paused and halted": {snapshot: of(Crashing, Paused),
+			cause:    "The rollout is paused and also halted, because pods of the new revision fail: paused, 1 of 3 pods updated.",
+			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm resume web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+		"a first image that is not there": {snapshot: seen(Observe(Manager(1), Pod(0, noImage))), cause: "Not all pods are ready: ", evidence: "pod web-0: container app: ErrImagePull",
+			next: "kubectl describe pod web-0 -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-0", container: "app"},
+		"a container without its configuration": {snapshot: seen(Observe(Manager(1), Pod(0, Container(Waiting("CreateContainerConfigError", "no secret"), corev1.ContainerState{})))),
+			cause: "Not all pods are ready: ", evidence: "pod web-0: container app: CreateContainerConfigError",
+			next: "kubectl describe pod web-0 -n ns", pod: "web-0", container: "app"},
+		"a new image that is not there, not halted": {snapshot: of(noImage, OnFailure(v1.ContinueOnFailure)), cause: "The rollout is under way: ",
+			evidence: "pod web-2: container app: ErrImagePull",
+			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl describe pod web-2 -n ns", pod: "web-2", container: "app"},
+		"an invalid first revision": {snapshot: refusedFor(Observe(Manager(3)), v1.ReasonInvalidPod), cause: "The API server refuses the pod: no.",
+			evidence: "", next: "kubectl edit pm web -n ns"},
+		"an invalid second revision": {snapshot: refusedFor(RollingOut(Manager(3, Image("v2")), Pods3()...), v1.ReasonInvalidPod), cause: "The API server refuses the pod: no.",
+			next: "kubectl pm diff web -n ns|kubectl pm undo web -n ns|kubectl edit pm web -n ns"},
 		"partition": {snapshot: of(ReadyFor(time.Hour), Partition("2")), cause: "The partition holds the rollout: ",
 			next: "kubectl pm promote web -n ns"},
 		"not ready": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(2, Container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})))),
@@ -169,6 +196,44 @@ func TestEvidence(t *testing.T) {
 	}
 	if strings.Contains(got, "Other") || strings.Contains(got, "Pulled") {
 		t.Errorf("events of another pod, or that are no warnings, are shown:\n%s", got)
+	}
+}
+
+// An event about the PodManager is evidence only for a state that it belongs to.
+func TestStaleEvents(t *testing.T) {
+	started := func(m *v1.PodManager) {
+		m.Status.Rollout = &v1.RolloutStatus{StartedAt: &metav1.Time{Time: Now.Add(-time.Minute)}}
+	}
+	under := func(reason string, changes ...func(*v1.PodManager)) snapshot.Snapshot {
+		return refusedFor(Observe(Manager(3, changes...), Pods3()...), reason)
+	}
+	tests := map[string]struct {
+		snapshot snapshot.Snapshot
+		event    string
+		ago      time.Duration
+		want     bool
+	}{
+		"halted":                         {under(v1.ReasonHalted), v1.EventHalted, time.Second, true},
+		"halted, and paused":             {of(Crashing, Paused), v1.EventHalted, time.Second, true},
+		"halted before":                  {under(v1.ReasonRollingOut), v1.EventHalted, time.Second, false},
+		"rolled back":                    {under(v1.ReasonRolledBack), v1.EventRolledBack, time.Second, true},
+		"rolled back before":             {under(v1.ReasonTooFew), v1.EventRolledBack, time.Second, false},
+		"late":                           {under(v1.ReasonDeadline), v1.EventDeadline, time.Second, true},
+		"late before":                    {under(v1.ReasonRollingOut), v1.EventDeadline, time.Second, false},
+		"a refusal":                      {under(v1.ReasonTooFew), v1.EventFailedCreate, time.Hour, true},
+		"a refusal during the rollout":   {under(v1.ReasonRollingOut, started), v1.EventFailedCreate, time.Second, true},
+		"a refusal before the rollout":   {under(v1.ReasonRollingOut, started), v1.EventFailedCreate, time.Hour, false},
+		"a refusal, and nothing is left": {under(v1.ReasonAllAvailable), v1.EventFailedCreate, time.Second, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			answer := Find(test.snapshot)
+			answer.AddEvent([]corev1.Event{{Type: corev1.EventTypeWarning, Reason: test.event, InvolvedObject: corev1.ObjectReference{Name: "web"},
+				LastTimestamp: metav1.NewTime(Now.Add(-test.ago))}}, Now)
+			if got := strings.Contains(strings.Join(answer.Evidence, "|"), "event "+test.event); got != test.want {
+				t.Errorf("the event is shown: %v, in %q", got, answer.Evidence)
+			}
+		})
 	}
 }
 
