@@ -86,9 +86,6 @@ type recorder struct {
 	refused map[string]bool
 	// refusal is the API server's answer to the first pod that it has refused.
 	refusal string
-	// completes is the message of a completed rollout that has not been recorded, because pods have yet to be updated or to become available: the
-	// controller reports the return to a proven revision as completed at once.
-	completes string
 }
 
 type podSeen struct {
@@ -195,15 +192,7 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue
 	r.add(now, r.actions(decided)...)
 	r.add(now, r.creations(w, decided, failure)...)
 	for _, transition := range status.Transitions(w.Manager, before, after) {
-		if transition.Reason == v1.EventCompleted {
-			r.completes = transition.Message
-			continue
-		}
 		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
-	}
-	if r.completes != "" && after.UpdatedReplicas == after.Replicas && int(after.AvailableReplicas) >= w.Manager.DesiredReplicas() {
-		r.add(now, Event{Action: v1.EventCompleted, Why: r.completes})
-		r.completes = ""
 	}
 	if !isGivenUp(before) && isGivenUp(after) {
 		r.add(now, Event{Action: GivenUp})
