@@ -52,13 +52,7 @@ func Find(s snapshot.Snapshot) Answer {
 	}
 	found := worst(s)
 	if pod := found.Pod; pod != nil {
-		answer.Pod = pod.Name
-		if status := culprit(pod); status != nil {
-			answer.Container = status.Name
-			answer.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
-			answer.hasBadImage = strings.HasPrefix(podstate.TroubleKind(pod, status), podstate.TroubleImage)
-			answer.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
-		}
+		answer.blame(pod)
 		answer.say("pod %s: %s", pod.Name, found.Text)
 	}
 	if overdue := overdue(s); overdue.Pod != nil && overdue.Pod != found.Pod {
@@ -82,6 +76,17 @@ func Find(s snapshot.Snapshot) Answer {
 		answer.say("you may not read pods in namespace %s, so more is not known", manager.Namespace)
 	}
 	return answer
+}
+
+// blame records the pod that is worst off, and its container that causes the trouble, if there is one.
+func (a *Answer) blame(pod *corev1.Pod) {
+	a.Pod = pod.Name
+	if status := culprit(pod); status != nil {
+		a.Container = status.Name
+		a.HasLog = status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil
+		a.hasBadImage = strings.HasPrefix(podstate.TroubleKind(pod, status), podstate.TroubleImage)
+		a.Previous = status.State.Terminated == nil && status.LastTerminationState.Terminated != nil
+	}
 }
 
 // isHalted reports whether the rollout is halted, also while it is paused.
