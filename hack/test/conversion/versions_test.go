@@ -42,7 +42,7 @@ func TestMadeInAlpha(t *testing.T) {
 		t.Errorf("a client that does not ask for v1alpha1 is warned: %s", out)
 	}
 	wants(t, "explain", kubectl(t, "explain", "podmanager.spec", "--api-version=apps.mycompany.com/v1alpha1"),
-		"size <integer> Size is how many pods to keep running.", "command <[]string>", "image <string> -required-")
+		"size <integer> Size is the number of pods to keep running.", "command <[]string>", "image <string> -required-")
 	wants(t, "scale", s.Kubectl("scale", alphaName, "web", "--replicas", "1"), "web scaled")
 	s.awaitReady("web", 1)
 	scale, err := shared.cluster.Managers.AppsV1alpha1().PodManagers(s.Name).GetScale(t.Context(), "web", metav1.GetOptions{})
