@@ -124,6 +124,7 @@ func TestMarkedIsReplacedFirst(t *testing.T) {
 		"two old ones beside a missing pod": {RollingOut(Next(3, Limits("1", "0"), Partition("100%")), Pod(0, Marked), Pod(1, Marked)), "+2 old, +3 old"},
 		"a surge pod of the rollout":        {RollingOut(Next(3, Limits("2", "0")), Pod(0, V2), Pod(1, V2), Pod(2, Marked)), "+3 new"},
 		"a surge pod of the rollback":       {RollingOut(Next(3, Limits("2", "0"), OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0), Pod(1), Pod(2, V2, Marked)), "+3 old"},
+		"one of each side, room for one":    {RollingOut(Next(3, Limits("1", "0"), Partition("1")), Pod(0, Marked), Pod(1, V2, Marked), Pod(2, V2)), "+3 old"},
 		"another pod is terminating":        {RollingOut(Next(2, Limits("1", "0"), TerminationComplete), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2, Terminating)), ""},
 		"its replacement is there":          {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2), Pod(3, V2, NotReady)), ""},
 		"two, and the replacement of one":   {RollingOut(Next(3, Limits("2", "0")), Pod(0, V2, Marked), Pod(1, V2, Marked), Pod(2, V2), Pod(3, V2, NotReady)), "+4 new"},

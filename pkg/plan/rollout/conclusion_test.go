@@ -6,10 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // A plan says which revision has failed and which one is good. The rest of the plan does not act on it before the status says the same.
@@ -66,5 +70,29 @@ func TestConclusion(t *testing.T) {
 				t.Errorf("plans %s before the status says that the revision has failed", ActionsOf(decided))
 			}
 		})
+	}
+}
+
+// The first revisions of PodManagers that are created together become good at different times within another bake time. Later ones are not delayed.
+func TestFirstBakeIsSpread(t *testing.T) {
+	waits := map[time.Duration]bool{}
+	for _, uid := range []types.UID{"a", "b", "c"} {
+		m := Manager(1, Baking(0))
+		m.UID = uid
+		until := func() time.Duration {
+			wait, _ := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, []*corev1.Pod{Pod(0)}, nil, Now).UntilProven()
+			return wait
+		}
+		wait := until()
+		if waits[wait] = true; wait <= m.BakeTime() || wait >= 2*m.BakeTime() {
+			t.Errorf("%s: the first bake takes %v", uid, wait)
+		}
+		m.Status.CurrentRevision = "web-before"
+		if wait := until(); wait != m.BakeTime() {
+			t.Errorf("%s: a later bake takes %v", uid, wait)
+		}
+	}
+	if len(waits) != 3 {
+		t.Errorf("all take %v", waits)
 	}
 }

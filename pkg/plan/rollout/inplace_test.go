@@ -57,6 +57,25 @@ func TestInPlaceMoves(t *testing.T) {
 		want     string
 		again    time.Duration
 	}{
+		"a pod that the partition keeps is not updated because it is one too many": {
+			observed: RollingOut(Next(1, possible, Limits("1", "0"), Partition("100%")), Pod(0), Pod(1)),
+			want:     "-1",
+		},
+		"a pod that the partition keeps is not updated, with maxUnavailable": {
+			observed: RollingOut(Next(1, possible, Limits("1", "1"), Partition("100%")), Pod(0), Pod(1)),
+			want:     "-1",
+		},
+		"a pod that the rollback does not need is not moved back": {
+			observed: RollingOut(Next(2, possible, one, rollback, FailedNow, MaxTerminating("1")), Pod(0), Pod(1), Pod(2, V2), Pod(3, Terminating)),
+		},
+		"infeasible in its old revision: the new one may request less": {
+			observed: RollingOut(Next(1, only, one), Pod(0, infeasible)),
+			want:     "Update 0",
+		},
+		"after the rollout, surge pods of updates in place rank like others": {
+			observed: Observe(Next(2, possible), changed(0), changed(1), Pod(2, V2, CreatedAgo(10*time.Hour))),
+			want:     "-1",
+		},
 		"as many surge pods as desired: the old pods are updated all the same": {
 			observed: RollingOut(Next(1, possible, Limits("1", "0")), Pod(0), Pod(1, V2)),
 			want:     "Update 0",

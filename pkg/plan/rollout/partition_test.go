@@ -160,6 +160,11 @@ func TestPaused(t *testing.T) {
 			observed: With(RollingOut(Next(3, Paused), Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, Evicted)), func(o *plan.Observed) { o.Manager.Status.UpdatedReplicas = 0 }),
 			want:     "+3 new",
 		},
+		"an old pod leaves, and a new one that has been replaced: whatever the status knows, the replacement is old": {
+			observed: With(RollingOut(Next(3, Paused, Limits("0", "1"), replacesDrained), Pod(0), Pod(1), Pod(2, V2), Pod(3, V2)), cordoned("node-0", "node-2"),
+				func(o *plan.Observed) { o.Manager.Status.UpdatedReplicas = 0 }),
+			want: "+4 old",
+		},
 		"a new PodManager creates no pod": {
 			observed: With(Observe(Manager(3, Paused)), fresh),
 		},

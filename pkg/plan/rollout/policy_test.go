@@ -107,14 +107,21 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	}
 }
 
-// Of two pods of the same age, the one that replaces a failed pod takes over its record.
+// The record of a pod that is gone passes to a pod that was created since, or to any if none is missing. Of two pods of the same age, it passes to the
+// one that replaces a failed pod.
 func TestReplacementTakesOverTheRecord(t *testing.T) {
-	m := Next(3, Limits("0", "2"))
-	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}
 	fresh := CreatedAgo(time.Second)
-	got, _ := status.Compute(ReportOf(RollingOut(m, Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, fresh, After(1)))))
-	if failing := got.Rollout.Failing; len(failing) != 1 || failing[0].Name != "web-4" {
-		t.Errorf("failing are %v", failing)
+	for want, pods := range map[string][]*corev1.Pod{
+		"web-4": {Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, fresh, After(1))},
+		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, After(1))},
+		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
+	} {
+		m := Next(3, Limits("0", "2"))
+		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}
+		got, _ := status.Compute(ReportOf(RollingOut(m, pods...)))
+		if failing := got.Rollout.Failing; len(failing) != 1 || failing[0].Name != want {
+			t.Errorf("failing are %v, want %s", failing, want)
+		}
 	}
 }
 

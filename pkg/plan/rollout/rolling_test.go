@@ -141,6 +141,9 @@ func TestHeldRollout(t *testing.T) {
 		t.Errorf("held %v, again %v: the refusal is not reported", decided.Held, decided.Again)
 	}
 	short := RollingOut(Next(4, Limits("0", "3")), Pod(0), Pod(1), Pod(2))
+	if got := ActionsOf(plan.Make(With(short, Held(Now.Add(-time.Second))))); got != "+3 new" {
+		t.Errorf("the next try takes the place of a missing pod, and no other pod has to go: %q", got)
+	}
 	if got := ActionsOf(plan.Make(With(short, Held(Now.Add(time.Minute))))); got != "" {
 		t.Errorf("while a pod is missing that cannot be created: %q", got)
 	}
