@@ -51,19 +51,25 @@ func FuzzRun(f *testing.F) {
 		if isSafe := !strings.Contains(fail, "every") && !strings.Contains(fail, "web-"); isSafe && report.Totals.LowestAvailable < least {
 			t.Errorf("%d pods available, and %d have to be", report.Totals.LowestAvailable, least)
 		}
-		created := 0
-		for _, step := range report.Steps {
-			if step.Old < 0 || step.New < 0 || step.Available < 0 {
-				t.Errorf("counts below zero: %+v", step)
-			}
-			for _, event := range step.Events {
-				if event.Action == simulate.Created {
-					created++
-				}
-			}
-		}
-		if created != report.Totals.Created {
-			t.Errorf("%d pods created in the steps, %d in all", created, report.Totals.Created)
-		}
+		checkTotals(t, report)
 	})
+}
+
+// checkTotals checks that the totals match the steps.
+func checkTotals(t *testing.T, report simulate.Report) {
+	t.Helper()
+	created := 0
+	for _, step := range report.Steps {
+		if step.Old < 0 || step.New < 0 || step.Available < 0 {
+			t.Errorf("counts below zero: %+v", step)
+		}
+		for _, event := range step.Events {
+			if event.Action == simulate.Created {
+				created++
+			}
+		}
+	}
+	if created != report.Totals.Created {
+		t.Errorf("%d pods created in the steps, %d in all", created, report.Totals.Created)
+	}
 }
