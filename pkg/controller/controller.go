@@ -225,7 +225,7 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 // gets as far as a plan, whose failures the status tells.
 func (c *Controller) reportRefusedRead(ctx context.Context, key cache.ObjectName, err error) error {
 	if apierrors.IsForbidden(err) {
-		if reporting := c.reporter.ReportBroken(ctx, key, v1.ReasonForbidden, v1.EventForbidden, requeue.ErrorText(err)); reporting != nil {
+		if reporting := c.reporter.ReportBroken(ctx, key, v1.ReasonReadForbidden, v1.EventReadForbidden, requeue.ErrorText(err)); reporting != nil {
 			klog.FromContext(ctx).Error(reporting, "Failed to report in the status that a read is forbidden")
 		}
 	}

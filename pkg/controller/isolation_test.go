@@ -138,7 +138,7 @@ func TestForbiddenReadIsReported(t *testing.T) {
 		}
 		seen = manager.Status.Conditions
 		stalled := meta.FindStatusCondition(seen, v1.ConditionStalled)
-		return stalled != nil && stalled.Reason == v1.ReasonForbidden && strings.Contains(stalled.Message, "no role"), nil
+		return stalled != nil && stalled.Reason == v1.ReasonReadForbidden && strings.Contains(stalled.Message, "no role"), nil
 	})
 	if err != nil {
 		t.Errorf("%v: want a condition Stalled with the words of the API server, have %+v", err, seen)

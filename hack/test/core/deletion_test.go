@@ -122,7 +122,7 @@ func TestDeleteWithoutController(t *testing.T) {
 	s.applyPrivate("web", "{replicas: 2, image: nginx, scaleDown: {maxTerminating: 1}}")
 	s.awaitReady("web", 2)
 	if got := s.Manager("web").Finalizers; !slices.Equal(got, []string{v1.Finalizer}) {
-		t.Errorf("finalizers %v, although maxTerminating needs that of the controller", got)
+		t.Errorf("the finalizers are %v, but maxTerminating needs the controller's finalizer", got)
 	}
 	s.applyPrivate("web", "{replicas: 2, image: nginx}")
 	s.Await("the finalizer to be removed", func() (any, bool) {

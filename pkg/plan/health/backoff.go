@@ -57,11 +57,12 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	var found Retries
 	for _, pod := range NewestFirst(finished, now) {
 		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
-		retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
+		finishedAt := podstate.FinishedAt(pod, now)
+		retry.Due = finishedAt.Add(BackOff(retry.Failures))
 		key := [2]int{retry.Failures, retry.Disruptions}
 		// A pod that has failed replaces none that has failed since it was created.
 		at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
-			return !podstate.IsFinished(other) || !other.CreationTimestamp.Time.Before(podstate.FinishedAt(pod, now).Truncate(time.Second))
+			return !podstate.IsFinished(other) || !other.CreationTimestamp.Time.Before(finishedAt.Truncate(time.Second))
 		})
 		switch {
 		case pod.Labels[v1.LabelRevision] != revision.Hash:

@@ -22,8 +22,8 @@ type Room struct {
 	// Refusal is the API server's answer to one more pod if a quota has no room for it. RefusalError is why the answer is not known.
 	Refusal      *requeue.Failure
 	RefusalError error
-	// Rejection is the API server's answer to one more pod if it refuses the pod for another reason, such as a field that is invalid. It would give
-	// the controller the same answer.
+	// Rejection is the API server's answer to one more pod if it refuses the pod for another reason, such as a field that is invalid. Unless
+	// a policy treats this user differently, it would give the controller the same answer.
 	Rejection *requeue.Failure
 }
 

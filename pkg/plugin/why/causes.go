@@ -43,6 +43,7 @@ var causes = map[string]cause{
 	v1.ReasonFailedCreate:        {"Pods cannot be created", refused},
 	v1.ReasonFailedDelete:        {"Pods cannot be deleted", listPods},
 	v1.ReasonInternalError:       {"The controller failed to handle the PodManager", verb("check")},
+	v1.ReasonReadForbidden:       {"The controller may not read what it needs", verb("check")},
 	v1.ReasonUndecodable:         {"The controller cannot decode the PodManager", verb("check")},
 	v1.ReasonFailedFinal:         {"The controller cannot write the PodManager's finalizer", verb("check")},
 	v1.ReasonFailedStore:         {"The controller cannot store the revision", verb("check")},

@@ -108,6 +108,7 @@ const (
 	ReasonFailedFinal         = "FailedFinalizer"
 	ReasonInvalidPod          = "InvalidPod"
 	ReasonForbidden           = "Forbidden"
+	ReasonReadForbidden       = "ReadForbidden"
 	ReasonUnreachable         = "FailureThresholdUnreachable"
 	ReasonNoEffect            = "FailurePolicyHasNoEffect"
 	ReasonStuck               = "PodsStuckTerminating"
@@ -152,5 +153,5 @@ const (
 	EventNameTaken           = "PodNameTaken"
 	EventInternal            = "InternalError"
 	EventUndecodable         = "Undecodable"
-	EventForbidden           = "Forbidden"
+	EventReadForbidden       = "ReadForbidden"
 )
