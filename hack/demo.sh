@@ -126,8 +126,8 @@ start_controller() {
 		EOF
 	)
 	set -m # a process group of its own, which Ctrl-C does not reach: the controller ends last
-	"$controller" -kubeconfig "$controller.kubeconfig" -v 2 -metrics-bind-address 127.0.0.1:0 \
-		-health-probe-bind-address 127.0.0.1:0 ${flags[@]+"${flags[@]}"} >"$controller.log" 2>&1 </dev/null &
+	"$controller" -kubeconfig "$controller.kubeconfig" -v 2 -leader-elect -leader-elect-resource-namespace "$space" \
+		-metrics-bind-address 127.0.0.1:0 -health-probe-bind-address 127.0.0.1:0 ${flags[@]+"${flags[@]}"} >"$controller.log" 2>&1 </dev/null &
 	echo $! >"$controller.pid"
 	disown
 	set +m

@@ -87,15 +87,15 @@ func (p *plugin) runGet(ctx context.Context, o getOptions, names []string) error
 	if o.watch {
 		return p.watch(ctx, c, selection, o, withTrees, draw)
 	}
-	all, err := p.read(ctx, c, selection, withTrees && o.format == "")
-	if err != nil {
-		return err
+	all, notRead := p.read(ctx, c, selection, withTrees && o.format == "")
+	if len(all) == 0 && (notRead != nil || o.format == "") {
+		if notRead == nil {
+			_, notRead = fmt.Fprintln(p.errOut, "No PodManagers found"+inNamespace(selection.Namespace)+".")
+		}
+		return notRead
 	}
-	if len(all) == 0 && o.format == "" {
-		_, err = fmt.Fprintln(p.errOut, "No PodManagers found"+inNamespace(selection.Namespace)+".")
-		return err
-	}
-	return p.show(o.format, objectOf(all, names), func(style text.Style) []string { return draw(all, style) }, fullNames(all)...)
+	err = p.show(o.format, objectOf(all, names), func(style text.Style) []string { return draw(all, style) }, fullNames(all)...)
+	return errors.Join(err, notRead)
 }
 
 // read reads the PodManagers and, if withOwned is set, their pods and revisions.

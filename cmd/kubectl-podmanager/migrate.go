@@ -58,8 +58,8 @@ func migrated(m cluster.Migration, dryRun string) []string {
 		}
 	default:
 		return []string{
-			fmt.Sprintf("%d PodManagers are stored as %s: %d rewritten, %d were stored so already, %d written or deleted by other clients meanwhile",
-				m.Objects, m.StorageVersion, m.Rewritten, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
+			fmt.Sprintf("%d PodManagers checked: %d rewritten as %s, %d stored that way already, %d written or deleted by other clients meanwhile",
+				m.Objects, m.Rewritten, m.StorageVersion, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
 			fmt.Sprintf("status.storedVersions of the CRD is %s, was %s", m.StorageVersion, before),
 		}
 	}

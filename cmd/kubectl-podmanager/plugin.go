@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,6 +68,10 @@ func (p *plugin) root() *cobra.Command {
 	})
 	root.PersistentFlags().StringVar(&p.colour, "color", "auto", "Colours: auto (on a terminal, unless NO_COLOR is set), always or never")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var invalid *pflag.InvalidValueError
+		if number := (*strconv.NumError)(nil); errors.As(err, &number) && errors.As(err, &invalid) {
+			err = fmt.Errorf("--%s %q is not a number: %w", invalid.GetFlag().Name, invalid.GetValue(), number.Err)
+		}
 		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 	})
 	root.SetHelpCommandGroupID("other")

@@ -66,6 +66,9 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 		return err
 	}
 	p.warn(what, s.Manager)
+	if doubt := revisions.Doubt(s, to); doubt != "" && !what.IsEmpty() {
+		fmt.Fprintln(p.errOut, "Warning: "+doubt)
+	}
 	written, err := c.Write(ctx, s.Manager, what, o.dryRun)
 	if err != nil {
 		return c.Advise(err, s.Manager.Namespace)

@@ -59,7 +59,8 @@ func mutantCompute[T mutantValue](on bool, before, after string, x, y T) T {
 	}
 }
 
-func mutantSign[T mutantValue](on bool, x T) T {
+// The second argument of mutantSign is only there for its type, which a constant takes on.
+func mutantSign[T mutantValue](on bool, _, x T) T {
 	if on {
 		return -x
 	}
@@ -175,9 +176,9 @@ func (s *source) renderNode(node ast.Node, inner []ast.Node) string {
 		return fmt.Sprintf("(mutantOn(%d) == (%s))", sites[0].number, part(node.X))
 	case *ast.IncDecStmt:
 		sign := map[token.Token]string{token.INC: "+=", token.DEC: "-="}[node.Tok]
-		return fmt.Sprintf("%s %s %s", part(node.X), sign, s.signed(sites[0].number, node.X, "1"))
+		return fmt.Sprintf("%s %s %s", part(node.X), sign, s.signed(sites[0].number, part(node.X), "1"))
 	case *ast.AssignStmt:
-		return fmt.Sprintf("%s %s %s", part(node.Lhs[0]), node.Tok, s.signed(sites[0].number, node.Lhs[0], part(node.Rhs[0])))
+		return fmt.Sprintf("%s %s %s", part(node.Lhs[0]), node.Tok, s.signed(sites[0].number, part(node.Lhs[0]), part(node.Rhs[0])))
 	case *ast.BinaryExpr:
 		if !s.isCondition(node) {
 			return fmt.Sprintf("mutantCompute(mutantOn(%d), %q, %q, %s, %s)", sites[0].number, node.Op, sites[0].after, part(node.X), part(node.Y))
@@ -197,10 +198,9 @@ func (s *source) isCondition(node *ast.BinaryExpr) bool {
 	return isBasic && basic.Info()&types.IsBoolean != 0
 }
 
-// signed returns an amount of the type of e, negated by the mutant.
-func (s *source) signed(number int, e ast.Expr, amount string) string {
-	unqualified := func(*types.Package) string { return "" }
-	return fmt.Sprintf("mutantSign(mutantOn(%d), %s(%s))", number, types.TypeString(s.types.TypeOf(e), unqualified), amount)
+// signed returns an amount, negated by the mutant, to add to target.
+func (s *source) signed(number int, target, amount string) string {
+	return fmt.Sprintf("mutantSign(mutantOn(%d), %s, %s)", number, target, amount)
 }
 
 // parse parses a file of a package.

@@ -40,11 +40,13 @@ func TestRewrite(t *testing.T) {
 			"func f(x, y bool) bool { return (mutantOn(1) && (x || (mutantOn(2) == (y))) || !mutantOn(1) && (x && (mutantOn(2) == (y)))) }"},
 		"two beside each other": {"func f(x, y bool) (a, b bool) { return !x, !y }",
 			"func f(x, y bool) (a, b bool) { return (mutantOn(1) == (x)), (mutantOn(2) == (y)) }"},
-		"a sum":                        {"func f(x, y int) int { return x + y }", `func f(x, y int) int { return mutantCompute(mutantOn(1), "+", "-", x, y) }`},
-		"texts are left alone":         {"func f(x, y string) string { return x + y }", "func f(x, y string) string { return x + y }"},
-		"constants are left alone":     {"const c = 2 * 3", "const c = 2 * 3"},
-		"a count":                      {"func f(x int32) int32 { x++; return x }", "func f(x int32) int32 { x += mutantSign(mutantOn(1), int32(1)); return x }"},
-		"an addition to a variable":    {"func f(x, y int) int { x -= y; return x }", "func f(x, y int) int { x -= mutantSign(mutantOn(1), int(y)); return x }"},
+		"a sum":                     {"func f(x, y int) int { return x + y }", `func f(x, y int) int { return mutantCompute(mutantOn(1), "+", "-", x, y) }`},
+		"texts are left alone":      {"func f(x, y string) string { return x + y }", "func f(x, y string) string { return x + y }"},
+		"constants are left alone":  {"const c = 2 * 3", "const c = 2 * 3"},
+		"a count":                   {"func f(x int32) int32 { x++; return x }", "func f(x int32) int32 { x += mutantSign(mutantOn(1), x, 1); return x }"},
+		"an addition to a variable": {"func f(x, y int) int { x -= y; return x }", "func f(x, y int) int { x -= mutantSign(mutantOn(1), x, y); return x }"},
+		"one of a constant, to a named type": {"type size uint8\n\nfunc f(x size) size { x += 2; return x }",
+			"type size uint8\n\nfunc f(x size) size { x += mutantSign(mutantOn(1), x, 2); return x }"},
 		"a comparison with a constant": {"func f(x int) bool { return x == 0 }", "func f(x int) bool { return (mutantOn(1) && (x != 0) || !mutantOn(1) && (x == 0)) }"},
 	}
 	for name, test := range tests {

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The controller creates pods that it does not see yet, while names that were taken become free. If it created the pods a second time, they would
-// get other names, and there would be too many.
+// The controller has created pods that its watch does not show yet. It skipped the names of another owner's pods, which are now deleted. If it
+// created its pods again, they would get the names that became free, and there would be too many.
 func TestHalfSeenScaleUp(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		pods := c.kube.CoreV1().Pods("team-a")

@@ -154,7 +154,7 @@ func TestNoRestore(t *testing.T) {
 	}
 }
 
-// longRun is a cluster with a controller and without faults.
+// longRun is a cluster in which the controller runs, in one or two replicas. Nothing fails by chance; each test causes its own faults.
 type longRun struct {
 	*Cluster
 	t       *testing.T

@@ -38,7 +38,7 @@ func loadRESTConfig(c Config) (*rest.Config, error) {
 		err = errors.New("it names no cluster") // client-go's message asks for an environment variable that has no effect here
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used: %w; check it with kubectl config view", configSource(kubeconfig), err)
+		return nil, fmt.Errorf("%s cannot be used: %w; check the cluster and the user that the file names", configSource(kubeconfig), err)
 	}
 	return config, nil
 }

@@ -64,7 +64,7 @@ func (c *Controller) handOver(ctx context.Context, scope source.Scope) {
 			period = handOverPeriod
 		case ctx.Err() == nil:
 			period = min(2*period, longestHandOverPeriod)
-			klog.FromContext(ctx).Error(err, "Cannot hand over pods of another shard", "shard", c.shard, "again", period)
+			klog.FromContext(ctx).Error(err, "Cannot relabel pods that belong to another shard", "shard", c.shard, "retryAfter", period)
 		}
 		select {
 		case <-ctx.Done():

@@ -41,7 +41,7 @@ func objectMetrics(list func() []*v1.PodManager) http.Handler {
 			out = zip
 		}
 		if err := writeObjects(out, list()); err != nil {
-			klog.FromContext(r.Context()).V(2).Info("A client has not read all object metrics", "path", r.URL.Path, "err", err)
+			klog.FromContext(r.Context()).V(2).Info("A client disconnected before it had read all object metrics", "path", r.URL.Path, "err", err)
 		}
 	})
 }

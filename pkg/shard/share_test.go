@@ -126,7 +126,7 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A rolling restart moves each shard once if each new replica joins before an old one leaves. Otherwise shards move to old replicas in
+// A rolling restart moves each shard at most once if each new replica joins before an old one leaves. Otherwise shards move to old replicas in
 // between.
 func TestRollingRestart(t *testing.T) {
 	for _, isSurging := range []bool{true, false} {

@@ -140,9 +140,8 @@ func (w *World) isSilentForLong(p *corev1.Pod) bool {
 
 // isRestartPending reports whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
-// With old kubelets, only restarts of containers show that an update was applied. So this cannot be known for an update without a restart, for a
-// pod created by hand, whose earlier spec is unknown, or for an update after another one, complete or interrupted: a restart may have been for the
-// earlier update, or a crash.
+// Old kubelets do not report an observed generation. With them, only the restart of a container shows that an update was applied. So the result is
+// false for an update that needs no restart, and for one that was interrupted or that follows another one: a restart may then belong to the other.
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if !w.OldKubelets {

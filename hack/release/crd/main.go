@@ -8,6 +8,8 @@
 //     evaluates them with every write, even of a status, and reading the pod template is the expensive part.
 //   - limits numbers, quantities, lists and maps, so that whatever the schema admits can be decoded, at a limited cost.
 //
+// Outside of it, trimcrd adds the defaults to the descriptions, because kubectl explain does not print them otherwise.
+//
 // With -patch VERSION, it writes what artifacts/webhook adds to that CRD: the version, and the webhook that converts it.
 package main
 
@@ -78,6 +80,7 @@ func trimmed(crd map[string]any) (any, error) {
 		trim(properties)
 		shorten(template)
 		bound(version)
+		describeDefaults(version)
 		if err := demand(template); err != nil {
 			return nil, err
 		}
@@ -146,6 +149,20 @@ func trim(node any) {
 	case []any:
 		for _, child := range node {
 			trim(child)
+		}
+	}
+}
+
+// describeDefaults adds the default of each value below node to its description.
+func describeDefaults(node any) {
+	schema, _ := node.(map[string]any)
+	for _, child := range schema {
+		describeDefaults(child)
+	}
+	if text, isText := schema["description"].(string); isText {
+		switch value := schema["default"].(type) {
+		case string, float64, bool:
+			schema["description"] = fmt.Sprintf("%s Defaults to %v.", text, value)
 		}
 	}
 }

@@ -18,6 +18,7 @@ func patch(crd map[string]any, name string) (any, error) {
 			return nil, fmt.Errorf("version %s is the stored one", name)
 		}
 		bound(version)
+		describeDefaults(version)
 		return []any{
 			map[string]any{"op": "add", "path": "/spec/versions/-", "value": version},
 			map[string]any{"op": "add", "path": "/spec/conversion", "value": map[string]any{

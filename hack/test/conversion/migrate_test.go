@@ -45,7 +45,7 @@ func TestMigrate(t *testing.T) {
 	}
 	out := plugin(t, "migrate")
 	t.Log(out)
-	wants(t, "migrate", out, "3 PodManagers are stored as v1:", "status.storedVersions of the CRD is v1, was v1, v1alpha1")
+	wants(t, "migrate", out, "3 PodManagers checked: ", "status.storedVersions of the CRD is v1, was v1, v1alpha1")
 	if stored := storedVersions(t); stored != `["v1"]` {
 		t.Errorf("storedVersions is %s", stored)
 	}

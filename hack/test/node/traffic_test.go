@@ -198,7 +198,7 @@ func (s *space) outlastsDrain(limit time.Duration) {
 	s.Kubectl("delete", "deployment", "control", "--cascade=foreground", "--timeout=2m")
 }
 
-// addFloor adds a PodDisruptionBudget that allows no pod of an app with one pod to be missing.
+// addFloor adds a PodDisruptionBudget with minAvailable 1 for an app, so that its only pod cannot be evicted.
 func (s *space) addFloor(app string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %[1]s}, "+

@@ -32,7 +32,8 @@ var (
 		"Namespaces given with -namespace (without it, all namespaces count as one), by state: starting, served, forbidden, missing or noCRD.")
 
 	PolicyMissing = gauges("policy_missing", "policy",
-		"1 if a rule that keeps users from gaining rights is not in force, otherwise 0, by policy. The series is missing if the controller may not read the rules.")
+		"1 if a ValidatingAdmissionPolicy of artifacts/policy.yaml is missing or not enforced, otherwise 0, by policy. "+
+			"No series if the controller does not check that, or may not read the policies.")
 
 	PodsCreated        = counter("pods_created_total", "Pods created.")
 	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")

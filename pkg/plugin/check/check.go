@@ -120,6 +120,9 @@ func judgeControllers(f Facts) Finding {
 	case f.ControllersError != nil:
 		finding.Result, finding.Says = Unknown, "Deployments in namespace "+f.Namespace+" cannot be read: "+f.ControllersError.Error()
 		return finding
+	case len(f.Controllers) == 0 && judgeLease(f).Result == OK:
+		finding.Says = "the holder of the Lease runs outside of the cluster, or in a Deployment without our labels; its flags are not known"
+		return finding
 	case len(f.Controllers) == 0:
 		finding.Result, finding.Says = Warning, "no Deployment of the controller is in namespace "+f.Namespace+"; the controller may run outside of the cluster"
 		finding.Advice = "run make deploy IMG=NAME:TAG, or name the namespace of the controller with --controller-namespace"

@@ -106,7 +106,8 @@ func TestJudge(t *testing.T) {
 			f.ShardsError = errors.New("forbidden")
 		}, "Shards", Unknown, "cannot be read: forbidden"},
 		"a controller":      {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
-		"no controller":     {func(f *Facts) { f.Controllers = nil }, "Controller", Warning, "the controller may run outside of the cluster"},
+		"no controller":     {func(f *Facts) { f.Controllers, f.Lease = nil, nil }, "Controller", Warning, "the controller may run outside of the cluster"},
+		"one outside":       {func(f *Facts) { f.Controllers = nil }, "Controller", OK, "the holder of the Lease runs outside of the cluster"},
 		"none available":    {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
 		"another namespace": {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
 		"its own namespace": {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},

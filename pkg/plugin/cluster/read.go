@@ -24,19 +24,22 @@ const (
 	kindRevisions = "controllerrevisions"
 )
 
-// ReadManagers reads the PodManagers of a selection, with one list or with a get for each name.
+// ReadManagers reads the PodManagers of a selection, with one list or with a get for each name. It returns the ones it has found, and an error
+// about the others.
 func (c *Cluster) ReadManagers(ctx context.Context, s Selection) ([]*v1.PodManager, error) {
 	client := c.Managers.AppsV1().PodManagers(s.Namespace)
 	var managers []*v1.PodManager
+	var failed []error
 	for _, name := range s.Names {
 		manager, err := client.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
-			return nil, c.Advise(err, s.Namespace)
+			failed = append(failed, c.Advise(err, s.Namespace))
+			continue
 		}
 		managers = append(managers, manager)
 	}
 	if len(s.Names) > 0 {
-		return managers, nil
+		return managers, errors.Join(failed...)
 	}
 	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: s.Selector})
 	if err != nil {
@@ -48,11 +51,12 @@ func (c *Cluster) ReadManagers(ctx context.Context, s Selection) ([]*v1.PodManag
 	return managers, nil
 }
 
-// Read reads the PodManagers of a selection with their pods and revisions, as far as the user may read them.
+// Read reads the PodManagers of a selection with their pods and revisions, as far as the user may read them. It returns the ones it has found, and an
+// error about the others.
 func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, error) {
-	managers, err := c.ReadManagers(ctx, s)
-	if err != nil {
-		return nil, err
+	managers, notRead := c.ReadManagers(ctx, s)
+	if len(managers) == 0 {
+		return nil, notRead
 	}
 	pods, revisions, missing, err := c.readOwned(ctx, s)
 	if err != nil {
@@ -63,7 +67,7 @@ func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, e
 	for _, manager := range managers {
 		all = append(all, snapshot.New(manager, pods, revisions, missing, now))
 	}
-	return all, nil
+	return all, notRead
 }
 
 // ReadIfAny reads a PodManager with its pods and revisions. If it does not exist, Manager is nil, and the orphans are the pods that a new

@@ -53,6 +53,18 @@ func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
 }
 
+// Doubt returns why it may be wrong to return to a revision. It is empty if nothing speaks against it.
+func Doubt(s snapshot.Snapshot, to snapshot.Revision) string {
+	switch {
+	case to.Failed:
+		return to.Title() + " has failed before"
+	case !to.Good && to.Name != s.Manager.Status.CurrentRevision:
+		return "the rollout of " + to.Title() + " was never completed"
+	default:
+		return ""
+	}
+}
+
 func hintAtHistory(s snapshot.Snapshot) string {
 	return text.Hint(s.Manager.Namespace, "history", s.Manager.Name)
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"strconv"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
@@ -22,10 +24,23 @@ func History(s snapshot.Snapshot, style text.Style) []string {
 		if s.Reads("pods") {
 			pods = strconv.Itoa(len(revision.Pods))
 		}
-		table.Add(text.Plainly(number), text.Plainly(revision.Hash), text.Plainly(age), text.Cell{Text: revision.Role(), Colour: colourOf(revision)},
+		table.Add(text.Plainly(number), text.Plainly(revision.Hash), text.Plainly(age), text.Cell{Text: stateOf(s, revision), Colour: colourOf(revision)},
 			text.Plainly(pods), text.Plainly(snapshot.Images(revision.Template)), text.Plainly(cmp.Or(revision.Cause, "<none>")))
 	}
 	return table.Lines(style)
+}
+
+// stateOf returns the roles of a revision, and whether its rollout has halted or, for an old revision, was never completed.
+func stateOf(s snapshot.Snapshot, revision snapshot.Revision) string {
+	isHalted := status.ReadyReason(&s.Manager.Status) == v1.ReasonHalted && revision.Name == s.Manager.Status.UpdateRevision
+	switch state := revision.Role(); {
+	case isHalted && !revision.Failed:
+		return state + ", halted"
+	case state == "" && revision.Number > 0 && !revision.Good:
+		return "not completed"
+	default:
+		return state
+	}
 }
 
 func colourOf(revision snapshot.Revision) text.Colour {

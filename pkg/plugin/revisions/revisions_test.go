@@ -102,6 +102,27 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// history shows which rollouts have halted and which were given up, and undo warns of these revisions.
+func TestIncompleteRollouts(t *testing.T) {
+	s := stored("halted", "nginx", "first", "given-up", "nginx", "halted")
+	s.Stored[0].Annotations[v1.AnnotationGood] = "2026-01-01T00:00:00Z"
+	s.Manager.Status.UpdateRevision = s.Stored[3].Name
+	s.Manager.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHalted}}
+	table := text.Join(revisions.History(s, text.Style{}))
+	got := strings.Join(strings.Fields(table), " ")
+	for _, want := range []string{"60s new, halted 0 halted", "60s current 3 nginx", "60s not completed 0 given-up", "60s 0 first"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("history lacks %q:\n%s", want, table)
+		}
+	}
+	doubts := map[string]string{"halted": "the rollout of revision 4 was never completed", "given-up": "the rollout of revision 2 was never completed"}
+	for _, revision := range s.History() {
+		if got, want := revisions.Doubt(s, revision), doubts[snapshot.Images(revision.Template)]; got != want {
+			t.Errorf("%s: undo warns %q, want %q", revision.Title(), got, want)
+		}
+	}
+}
+
 // template returns a pod template with two containers.
 func template(changes ...func(*corev1.PodTemplateSpec)) *corev1.PodTemplateSpec {
 	cpu := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100m"), corev1.ResourceMemory: resource.MustParse("64Mi")}

@@ -30,5 +30,5 @@ func tooOld(m *v1.PodManager, w *world.World) []string {
 	if len(old) == 0 {
 		return nil
 	}
-	return []string{names(old) + " due to be replaced by maxPodAgeSeconds, which the simulation leaves out"}
+	return []string{names(old) + " old enough at the end to be replaced because of maxPodAgeSeconds; the simulation leaves such replacements out"}
 }

@@ -20,11 +20,11 @@ type Revision struct {
 	Number int64
 	// Roles are those of "new", "current" and "failed" that apply.
 	Roles []string
-	// Failed reports whether the controller has marked the revision as failed.
-	Failed   bool
-	Created  time.Time
-	Cause    string
-	Template *corev1.PodTemplateSpec
+	// Failed reports whether the controller has marked the revision as failed, and Good whether it has marked it as good.
+	Failed, Good bool
+	Created      time.Time
+	Cause        string
+	Template     *corev1.PodTemplateSpec
 	// Pods are the pods of this revision.
 	Pods []*corev1.Pod
 }
@@ -59,7 +59,7 @@ func (s Snapshot) History() []Revision {
 			add(found)
 			entry := byHash[hash]
 			entry.Number, entry.Created, entry.Cause = stored.Revision, stored.CreationTimestamp.Time, stored.Annotations[v1.AnnotationChangeCause]
-			entry.Failed = stored.Annotations[v1.AnnotationFailed] != ""
+			entry.Failed, entry.Good = stored.Annotations[v1.AnnotationFailed] != "", stored.Annotations[v1.AnnotationGood] != ""
 		}
 	}
 	add(known.Update)

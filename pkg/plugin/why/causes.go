@@ -53,7 +53,7 @@ var causes = map[string]cause{
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
 	v1.ReasonNodesForbidden:      {"A setting cannot take effect", none},
 	v1.ReasonReplacementBlocked:  {"No node takes the replacement of a leaving pod", lookAtPod},
-	v1.ReasonReplacementLate:     {"The replacement of an old pod does not become available", lookAtPod},
+	v1.ReasonReplacementLate:     {"The replacement of a pod that has reached maxPodAgeSeconds does not become available", lookAtPod},
 	v1.ReasonStuck:               {"Pods do not terminate, and other pods wait for them", lookAtEnding},
 	v1.ReasonFailedInPlaceUpdate: {"Pods cannot be updated in place", lookAtPod},
 }

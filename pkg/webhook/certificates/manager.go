@@ -211,7 +211,7 @@ func (m *Manager) readSecret(ctx context.Context) (*corev1.Secret, *state, error
 	}
 	s, err := parseState(secret.Data)
 	if err != nil {
-		m.sayOnce(ctx, "Secret "+m.secret, "The Secret is invalid and will be recreated: "+err.Error())
+		m.sayOnce(ctx, "Secret "+m.secret, "The Secret is invalid and its content will be replaced: "+err.Error())
 		return secret, nil, nil
 	}
 	delete(m.said, "Secret "+m.secret)

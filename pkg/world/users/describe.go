@@ -10,7 +10,7 @@ import (
 
 // Describe returns the spec of a PodManager in one line.
 func Describe(m *v1.PodManager) string {
-	return fmt.Sprintf("%d replicas, %s, minReady %v, %s after %v of %d pods, deadline %v, paused %v, %s, paces %v, current %s",
+	return fmt.Sprintf("%d replicas, %s, minReady %v, on failure %s (grace %v, threshold %d), deadline %v, paused %v, %s, scale-down limited %v, current %s",
 		m.DesiredReplicas(), describeStrategy(m), m.MinReady(), m.OnFailure(), m.FailureGrace(), m.FailureThreshold(), m.ProgressDeadline(),
 		m.Spec.Paused, m.Spec.PodReplacementPolicy, m.PacesScaleDown(), m.Status.CurrentRevision)
 }

@@ -36,7 +36,7 @@ type ownerState struct {
 	replicas   int
 	// surge is how many pods more than replicas there may be during an update. Updates begin with the second template.
 	surge int
-	// leaving is how many of the pods may have a replacement beside them, because they leave a node.
+	// leaving is how many of the pods may have a replacement beside them, because they are leaving.
 	leaving  int
 	template string
 	claim    claim
