@@ -211,7 +211,7 @@ func (s *checkedSource) ask(ctx context.Context, version, namespace string, opti
 // logged at V(4) here.
 func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, errRewound) {
-		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
+		klog.FromContext(ctx).V(4).Info("A list or watch failed", "type", r.TypeDescription(), "err", err)
 		return
 	}
 	cache.DefaultWatchErrorHandler(ctx, r, err)

@@ -126,7 +126,7 @@ func examineGates(pod *corev1.Pod) string {
 		if gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue {
 			continue
 		}
-		text := fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+		text := fmt.Sprintf("the condition of its readiness gate %s is not True", gate.ConditionType)
 		if condition != nil {
 			text = podstate.OneLine(text, podstate.OneLine(condition.Reason, condition.Message))
 		}
@@ -252,5 +252,8 @@ func DescribeFailure(failing []*corev1.Pod) Finding {
 	if len(failing) == 0 {
 		return Finding{}
 	}
-	return Finding{failing[0], "replaces a failed pod"}
+	if FailuresBefore(failing[0]) > 0 {
+		return Finding{failing[0], "replaces a failed pod, and has not been ready for long enough yet"}
+	}
+	return Finding{failing[0], "has failed, and has not been ready for long enough since"}
 }
