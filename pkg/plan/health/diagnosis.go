@@ -249,11 +249,14 @@ func DescribeFailure(failing []*corev1.Pod) Finding {
 			return Finding{pod, "has failed: " + why}
 		}
 	}
-	if len(failing) == 0 {
+	switch {
+	case len(failing) == 0:
 		return Finding{}
-	}
-	if FailuresBefore(failing[0]) > 0 {
+	case podstate.IsFinished(failing[0]):
+		return Finding{failing[0], "is no longer running"}
+	case FailuresBefore(failing[0]) > 0:
 		return Finding{failing[0], "replaces a failed pod, and has not been ready for long enough yet"}
+	default:
+		return Finding{failing[0], "has failed, and has not been ready for long enough since"}
 	}
-	return Finding{failing[0], "has failed, and has not been ready for long enough since"}
 }
