@@ -113,7 +113,7 @@ func (g *Group) Run(ctx context.Context) error {
 	observing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	logger := klog.FromContext(ctx)
-	logger.Info("Sharing the work", "identity", g.identity, "shards", g.count)
+	logger.Info("Sharing the PodManagers with the other replicas", "identity", g.identity, "shards", g.count)
 	for _, part := range shard.All(g.count) {
 		metrics.ShardOwner.WithLabelValues(part.String()).Set(0)
 	}
