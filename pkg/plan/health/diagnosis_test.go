@@ -174,6 +174,7 @@ func TestFailureOf(t *testing.T) {
 		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
 		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
 		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod, and has not been ready for long enough yet"},
+		"ended without a message":       {pods: []*corev1.Pod{Pod(0, Stopped("", ""))}, want: "web-0: is no longer running"},
 		"no message and no annotation":  {pods: []*corev1.Pod{Pod(0)}, want: "web-0: has failed, and has not been ready for long enough since"},
 	}
 	for name, test := range tests {

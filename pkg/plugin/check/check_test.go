@@ -97,6 +97,7 @@ func TestJudge(t *testing.T) {
 		"shards":                   {shared("pod-1", "pod-2", "pod-1"), "Shards", OK, "3 shards on 2 replicas: 1, 2; web is in 0-of-3, on pod-1"},
 		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "no replica holds 1-of-3; 2 shards on 1 replica: 2"},
 		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "no replica works on web: no replica holds 0-of-3, 2-of-3; 1 shard on 1 replica: 1"},
+		"no shard is held":         {shared("", "", ""), "Shards", Failure, "no replica works on web: no replica holds any of the 3 shards"},
 		"a shard that ran out": {func(f *Facts) {
 			shared("pod-1", "pod-2", "pod-1")(f)
 			f.ShardLeases[1].Spec.RenewTime = &metav1.MicroTime{Time: plantest.Now.Add(-time.Minute)}

@@ -117,6 +117,9 @@ func TestJudge(t *testing.T) {
 		"by zone": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelTopologyZone, ours) }),
 			room:     Room{Nodes: []corev1.Node{node("a", corev1.LabelTopologyZone, "1"), node("b", corev1.LabelTopologyZone, "1"), node("c", corev1.LabelTopologyZone, "2"), node("d")}},
 			obstacle: "the nodes that accept such pods have 2 different values of topology.kubernetes.io/zone"},
+		"one zone": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelTopologyZone, ours) }),
+			room:     Room{Nodes: []corev1.Node{node("a", corev1.LabelTopologyZone, "1"), node("b", corev1.LabelTopologyZone, "1")}},
+			obstacle: "the nodes that accept such pods all have the same value of topology.kubernetes.io/zone"},
 		"apart from others": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelHostname, map[string]string{"app": "db"}) }), room: Room{Nodes: three}},
 		"apart in another namespace": {change: template(func(p *corev1.PodSpec) {
 			apart(p, corev1.LabelHostname, ours, func(term *corev1.PodAffinityTerm) { term.Namespaces = []string{"other"} })
