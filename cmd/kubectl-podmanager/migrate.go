@@ -53,7 +53,7 @@ func migrated(m cluster.Migration, dryRun string) []string {
 		return []string{fmt.Sprintf("All PodManagers are stored as %s already: there is nothing to do%s", m.StorageVersion, tried(dryRun))}
 	case dryRun != cluster.DryRunNone:
 		return []string{
-			fmt.Sprintf("%d PodManagers would be rewritten as %s unless they are stored so already%s", m.Objects, m.StorageVersion, tried(dryRun)),
+			fmt.Sprintf("%d PodManagers would be rewritten as %s unless they are in this version already%s", m.Objects, m.StorageVersion, tried(dryRun)),
 			fmt.Sprintf("status.storedVersions of the CRD would be %s, is %s%s", m.StorageVersion, before, tried(dryRun)),
 		}
 	default:

@@ -42,7 +42,7 @@ func NewPolicies(client admissionregistrationclient.AdmissionregistrationV1Inter
 // UnknownPolicies returns Policies for a controller that has rights in single namespaces only. It may not read the rules, so it does not try.
 func UnknownPolicies() *Policies {
 	p := &Policies{}
-	p.warn("not known, since the controller has no rights outside its namespaces; " + askAdministrator)
+	p.warn("not known whether the policies are in force, since the controller has no rights outside its namespaces; " + askAdministrator)
 	return p
 }
 
@@ -70,11 +70,11 @@ func (p *Policies) look(ctx context.Context) {
 	case apierrors.IsForbidden(err):
 		metrics.PolicyMissing.Reset()
 		p.isKnown = false
-		p.warn(fmt.Sprintf("not known: %v; %s", err, askAdministrator))
+		p.warn(fmt.Sprintf("not known whether the policies are in force: %v; %s", err, askAdministrator))
 	case err != nil:
-		logger.V(2).Info("Cannot read the rules of policy.yaml", "err", err)
+		logger.V(2).Info("Cannot read the ValidatingAdmissionPolicies of artifacts/policy.yaml, will try again", "err", err)
 		if !p.isKnown {
-			p.warn(fmt.Sprintf("not known yet: %v", err))
+			p.warn(fmt.Sprintf("not known yet whether the policies are in force: %v", err))
 		}
 	default:
 		p.isKnown = true

@@ -100,7 +100,7 @@ func TestPolicies(t *testing.T) {
 		isNow("while the API server fails", "", map[string]float64{"pod-rights": 0, "revision-rights": 0})
 		failure.Store(apierrors.NewForbidden(schema.GroupResource{Resource: "validatingadmissionpolicybindings"}, "second-pod-rights", errors.New("no")))
 		nextLook()
-		isNow("without the right", "not known: ", nil)
+		isNow("without the right", "not known whether the policies are in force: ", nil)
 
 		kube.ClearActions()
 		time.Sleep(time.Hour)
@@ -116,7 +116,7 @@ func TestPolicies(t *testing.T) {
 func TestUnknownPolicies(t *testing.T) {
 	p := UnknownPolicies()
 	p.Run(t.Context()) // returns at once
-	if got := p.Warning(); !strings.Contains(got, "not known, since the controller has no rights outside its namespaces") {
+	if got := p.Warning(); !strings.Contains(got, "not known whether the policies are in force, since the controller has no rights outside its namespaces") {
 		t.Errorf("the warning is %q", got)
 	}
 	var none *Policies

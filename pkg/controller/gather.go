@@ -240,10 +240,10 @@ func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName)
 	for i, r := range results {
 		if r.Err != nil {
 			c.States.Of(key).MarkUnsettled(names[i])
-			err = fmt.Errorf("getting pod %s, whose fate is unknown: %w", names[i], r.Err)
+			err = fmt.Errorf("checking whether pod %s exists: %w", names[i], r.Err)
 			continue
 		}
-		klog.FromContext(ctx).V(2).Info("Looked up a pod that left the cache", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
+		klog.FromContext(ctx).V(2).Info("Looked up a pod that the cache does not show", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
 		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
 			c.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, c.Clock.Now())
 		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {

@@ -22,7 +22,7 @@ func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
 	_ = backoff.DelayFunc().Until(ctx, atOnce, false, func(ctx context.Context) (bool, error) {
 		pods, err := scope.Relabelled(ctx, c.Metadata)
 		if err != nil && ctx.Err() == nil {
-			klog.FromContext(ctx).V(2).Info("Cannot list pods that have lost the label", "err", err)
+			klog.FromContext(ctx).V(2).Info("Cannot list pods that have lost the label podmanager, will try again", "err", err)
 		}
 		if err == nil {
 			c.enqueueForRelabelled(pods.Items)

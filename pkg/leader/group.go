@@ -113,7 +113,7 @@ func (g *Group) Run(ctx context.Context) error {
 	observing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	logger := klog.FromContext(ctx)
-	logger.Info("Sharing the work", "identity", g.identity, "shards", g.count)
+	logger.Info("Sharing the PodManagers with the other replicas", "identity", g.identity, "shards", g.count)
 	for _, part := range shard.All(g.count) {
 		metrics.ShardOwner.WithLabelValues(part.String()).Set(0)
 	}
@@ -136,7 +136,7 @@ func (g *Group) Run(ctx context.Context) error {
 		if !errors.Is(err, errOutlived) {
 			return err
 		}
-		logger.Error(err, "Lease of the group was not renewed in time")
+		logger.Error(err, "The Lease that all replicas share was not renewed in time; this replica gave up its shards, and will try again")
 	}
 }
 
@@ -266,7 +266,7 @@ func (g *Group) hold(ctx context.Context, t *term, part shard.Shard) error {
 	}
 	election, err := New(quiet, observedLock{newLock(g.client, config, g.identity), g.observer, labels}, config)
 	if err != nil {
-		return fmt.Errorf("standing for shard %v: %w", part, err)
+		return fmt.Errorf("leader election for shard %v: %w", part, err)
 	}
 	election.outlivesLoss = true
 	owner := metrics.ShardOwner.WithLabelValues(part.String())

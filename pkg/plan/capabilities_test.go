@@ -44,7 +44,7 @@ func TestPatchesOnly(t *testing.T) {
 		"a resize":                            {resize(possible), "+2 new, -1", "Update 1", ""},
 		"a resize, InPlaceOnly":               {resize(only), "", "Update 1", "web-0: " + inplace.WhyPatchesOnly},
 		"an image":                            {RollingOut(Next(2, possible, one), Pods3()[:2]...), "Update 1", "Update 1", ""},
-		"a grace period":                      {RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Open)), "Update 1", "Drain 1", "web-0 and 1 more: updated without being drained, " + inplace.WhyPatchesOnly},
+		"a grace period":                      {RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, Open)), "Update 1", "Drain 1", "web-0 and 1 more: updated without being taken out of service first: " + inplace.WhyPatchesOnly},
 		"a grace period, InPlaceOnly":         {RollingOut(Next(2, onlyGraceful, one), Pod(0, Open), Pod(1)), "Update 1", "Update 1", inplace.WhyPatchesOnly},
 		"a gate that is closed":               {RollingOut(Next(2, graceful, one), Pod(0, Open), Pod(1, NotReady, closed)), "+2 new, -1", "Update 1", ""},
 		"a gate that is closed, InPlaceOnly":  {RollingOut(Next(2, onlyGraceful, one), Pod(0, Open), Pod(1, NotReady, closed)), "", "Update 1", "web-1: " + inplace.WhyPatchesOnly},

@@ -26,7 +26,7 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	told, _ := status.Compute(Planned(o))
 	want := []v1.LeavingPod{
 		{Name: "web-2", Cause: v1.LeavingForNodeLoss, Message: "node node-2 has been lost since 2026-01-02T02:04:05Z"},
-		{Name: "web-3", Cause: v1.LeavingForAge, Message: "at the maximum age of 1h0m0s"},
+		{Name: "web-3", Cause: v1.LeavingForAge, Message: "due for replacement by maxPodAgeSeconds of 1h0m0s"},
 		{Name: "web-10", Cause: v1.LeavingForDrain, Message: "node node-10 is cordoned"},
 	}
 	if !slices.Equal(told.LeavingPods, want) || told.LeavingReplicas != 3 {

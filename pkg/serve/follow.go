@@ -34,7 +34,7 @@ func (f *followed[T]) get() T {
 	}
 	f.read = time.Now()
 	if loaded, err := f.load(); err != nil {
-		klog.Background().Error(err, "Cannot use the changed files, keeping the certificates read before")
+		klog.Background().Error(err, "Cannot use the changed certificate files, keeping the certificates that were read before")
 	} else {
 		f.current = loaded
 	}

@@ -24,7 +24,7 @@ type objectFamily struct {
 // objectFamilies use the names that kube-state-metrics uses for the same values of a Deployment.
 var objectFamilies = []objectFamily{
 	{"spec_replicas", "Pods wanted.", func(m *v1.PodManager) int64 { return int64(m.DesiredReplicas()) }},
-	{"spec_paused", "Whether rollouts are paused.", func(m *v1.PodManager) int64 { return oneIf(m.Spec.Paused) }},
+	{"spec_paused", "1 if rollouts are paused, otherwise 0.", func(m *v1.PodManager) int64 { return oneIf(m.Spec.Paused) }},
 	{"status_replicas", "Active pods.", func(m *v1.PodManager) int64 { return int64(m.Status.Replicas) }},
 	{"status_replicas_ready", "Active pods that are ready.", func(m *v1.PodManager) int64 { return int64(m.Status.ReadyReplicas) }},
 	{"status_replicas_available", "Active pods that have been ready for minReadySeconds.", func(m *v1.PodManager) int64 { return int64(m.Status.AvailableReplicas) }},
@@ -32,7 +32,7 @@ var objectFamilies = []objectFamily{
 	{"status_replicas_terminating", "Pods that are being deleted.", func(m *v1.PodManager) int64 { return int64(m.Status.TerminatingReplicas) }},
 	{"metadata_generation", "Generation of the spec.", func(m *v1.PodManager) int64 { return m.Generation }},
 	{"status_observed_generation", "Generation that the status is about; -1 before the first status.", func(m *v1.PodManager) int64 { return m.Status.ObservedGeneration }},
-	{"created", "Unix time of the creation.", func(m *v1.PodManager) int64 { return m.CreationTimestamp.Unix() }},
+	{"created", "Unix time at which the PodManager was created.", func(m *v1.PodManager) int64 { return m.CreationTimestamp.Unix() }},
 }
 
 func oneIf(is bool) int64 {
@@ -70,11 +70,11 @@ func writeObjects(out io.Writer, managers []*v1.PodManager) error {
 			series(w, "status_replicas_leaving", labels[i]+","+label("cause", string(leaves.label)), countLeaving(m, leaves.cause))
 		}
 	}
-	begin(w, "info", "The revision of the current template, as update_revision.")
+	begin(w, "info", "Always 1; the label update_revision is the revision of the current template.")
 	for i, m := range managers {
 		series(w, "info", labels[i]+","+label("update_revision", m.Status.UpdateRevision), 1)
 	}
-	begin(w, "status_condition", "The conditions that the status has, each with its present status (true, false or unknown) and reason.")
+	begin(w, "status_condition", "1 for each condition that the PodManager has, with its current status (true, false or unknown) and reason as labels.")
 	for i, m := range managers {
 		for _, c := range m.Status.Conditions {
 			status := label("condition", c.Type) + "," + label("status", strings.ToLower(string(c.Status))) + "," + label("reason", c.Reason)

@@ -35,7 +35,7 @@ func TestWriteObjects(t *testing.T) {
 # TYPE kube_podmanager_spec_replicas gauge
 kube_podmanager_spec_replicas{namespace="a",podmanager="new"} 3
 kube_podmanager_spec_replicas{namespace="b",podmanager="web"} 5
-# HELP kube_podmanager_spec_paused Whether rollouts are paused.
+# HELP kube_podmanager_spec_paused 1 if rollouts are paused, otherwise 0.
 # TYPE kube_podmanager_spec_paused gauge
 kube_podmanager_spec_paused{namespace="a",podmanager="new"} 0
 kube_podmanager_spec_paused{namespace="b",podmanager="web"} 1

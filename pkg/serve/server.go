@@ -102,7 +102,7 @@ func (s *Server) Start(ctx context.Context, handler http.Handler) {
 		defer utilruntime.HandleCrashWithContext(ctx)
 		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
 			// The controller goes on. If it was the health server, the kubelet will restart the process.
-			logger.Error(err, "Server ended", "what", s.name)
+			logger.Error(err, "Server has stopped unexpectedly", "what", s.name)
 		}
 	}()
 }

@@ -32,7 +32,7 @@ func (l *sparingLog) Write(line []byte) (int, error) {
 		l.unsaid++
 	default:
 		klog.Background().Info("A connection or a request of a client failed", "what", l.name,
-			"why", strings.TrimSpace(string(line)), "unsaid", l.unsaid)
+			"why", strings.TrimSpace(string(line)), "notLogged", l.unsaid)
 		l.last, l.unsaid = now, 0
 	}
 	return len(line), nil

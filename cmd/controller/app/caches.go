@@ -62,7 +62,7 @@ func (c *caches) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		klog.FromContext(ctx).Info("The API server went back in time; rebuilding all caches", "why", err)
+		klog.FromContext(ctx).Info("The API server went back in time, as after an etcd restore; rebuilding all caches", "why", err)
 		metrics.Rewinds.Inc()
 		c.renew()
 		last.end()

@@ -153,7 +153,7 @@ func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
 	all := flagSet(func(flags *flag.FlagSet) { logsapi.AddGoFlags(o.Logging, flags) })
 	for name, usage := range map[string]string{
 		"logging-format": "`format` of the logs: text or json",
-		"v":              "`level` of detail: 0 the life of the process, 2 changes, 4 decisions, 5 everything",
+		"v":              "`level` of detail: 0 start, stop and problems, 2 changes, 4 decisions, 5 everything",
 		"vmodule":        "level of detail of single files, such as `status=5,queue=4`; with -logging-format text only",
 	} {
 		flags.Var(all.Lookup(name).Value, name, usage)

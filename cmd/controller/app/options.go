@@ -195,7 +195,7 @@ func (o *Options) validateAddresses() problems {
 		p.refuse(webhook == health, "-%s and -%s are both %s: give them different ports", healthFlag, webhookFlag, webhook)
 	}
 	p.refuse(o.MetricsCertificate != "" && !o.MetricsSecure, "-%s needs -%s", certificateFlag, secureFlag)
-	p.refuse(o.ObjectMetrics && o.MetricsAddress == serve.Off, "-%s needs an address: leave -%s 0 out", objectsFlag, metricsFlag)
+	p.refuse(o.ObjectMetrics && o.MetricsAddress == serve.Off, "-%s needs the metrics server: remove -%s=0", objectsFlag, metricsFlag)
 	p.refuse(metrics != "" && metrics == health,
 		"-%s and -%s are both %s: give them different ports", metricsFlag, healthFlag, metrics)
 	return p

@@ -275,7 +275,7 @@ func TestPolicyNote(t *testing.T) {
 	}{
 		"all namespaces": {"", "[!]policy: there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that", true},
 		"another name":   {"-policy-name=second", "[!]policy: there is no ValidatingAdmissionPolicy second-pod-rights, so that", true},
-		"one namespace":  {"-namespace=team-a", "[!]policy: not known, since the controller has no rights outside its namespaces", false},
+		"one namespace":  {"-namespace=team-a", "[!]policy: not known whether the policies are in force, since the controller has no rights outside its namespaces", false},
 		"turned off":     {"-policy-name=", "", false},
 	}
 	for name, test := range tests {

@@ -46,8 +46,8 @@ func (o *Options) addWebhookFlags(flags *flag.FlagSet) {
 	flags.DurationVar(&o.WebhookLifetime, webhookLifetimeFlag, o.WebhookLifetime,
 		"`time` for which a certificate is valid; a CA is valid for four times as long; each is renewed after two thirds of its own time")
 	flags.StringVar(&o.WebhookClients, webhookClientsFlag, o.WebhookClients,
-		"`file` with CA certificates: only clients with a certificate from one of these CAs, such as API servers, may have PodManagers tried; "+
-			"without it, every client may")
+		"`file` with CA certificates: only clients with a certificate from one of these CAs, such as API servers, may use /validate, which sends "+
+			"a dry-run request for a pod; without it, every client may")
 }
 
 // validateRole rejects flags that have no effect without a controller, because a user who sets them expects the process to run a controller.

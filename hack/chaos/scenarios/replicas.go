@@ -172,7 +172,7 @@ func (r *replica) held() []int {
 	return held
 }
 
-var identityPattern = regexp.MustCompile(`"Sharing the work" identity="([^"]+)"`)
+var identityPattern = regexp.MustCompile(`"Sharing the PodManagers with the other replicas" identity="([^"]+)"`)
 
 // identity returns the replica's identity in Leases, according to its log; empty if it has just started.
 func (r *replica) identity() string {

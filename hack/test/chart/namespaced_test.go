@@ -45,7 +45,7 @@ func TestNamespaced(t *testing.T) {
 			hasRightsIn(t, inside, inside, true)
 			hasRightsIn(t, inside, outside, false)
 			hasRightsIn(t, inside, metav1.NamespaceAll, false)
-			if seen, err := controller.Ready(); err != nil || !strings.Contains(seen, "[!]policy: not known, since the controller has no rights outside its namespaces") {
+			if seen, err := controller.Ready(); err != nil || !strings.Contains(seen, "[!]policy: not known whether the policies are in force, since the controller has no rights outside its namespaces") {
 				t.Errorf("/readyz?verbose says %q, %v", seen, err)
 			}
 			staysInside(t, log, inside)

@@ -199,7 +199,7 @@ func TestMaxPodAge(t *testing.T) {
 	if !slices.Equal(gone, first) {
 		t.Errorf("replaced in the order %v, want %v", gone, first)
 	}
-	if notes := s.awaitEvents("web", v1.EventLeaving, v1.EventLeaving, v1.EventLeaving); !strings.Contains(notes, "at the maximum age of 10m0s") {
+	if notes := s.awaitEvents("web", v1.EventLeaving, v1.EventLeaving, v1.EventLeaving); !strings.Contains(notes, "due for replacement by maxPodAgeSeconds of 10m0s") {
 		t.Errorf("events:\n%s", notes)
 	}
 }

@@ -44,7 +44,7 @@ func TestWithoutResizeAndDrain(t *testing.T) {
 	before := s.Pods()
 	s.applyPrivate("web", rolloutSpec(2, limits, sized("a:2", "requests: {cpu: 100m}", "")))
 	s.awaitInPlace(before)
-	if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: the controller runs with -resize-and-drain=false") {
+	if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being taken out of service first: the controller runs with -resize-and-drain=false") {
 		t.Errorf("the events do not say that the pods were not drained:\n%s", notes)
 	}
 

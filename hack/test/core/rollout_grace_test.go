@@ -167,7 +167,7 @@ func TestInPlaceGraceIsRaised(t *testing.T) {
 			s.hasRestarted(s.awaitInPlace(before), 1)
 			w.NothingMoved()
 			w.Always(within(1, 2, serves))
-			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being drained: created before inPlaceGracePeriodSeconds was set") {
+			if notes := s.awaitEvents("web", v1.EventUpdated, v1.EventUpdated); !strings.Contains(notes, "without being taken out of service first: created before inPlaceGracePeriodSeconds was set") {
 				t.Errorf("the events do not say that the pods were not drained: %s", notes)
 			}
 			s.deletePod(before[0].Name)

@@ -148,7 +148,7 @@ func TestWebhookWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.validatedBy(file)
-	s.expect(t, fmt.Sprintf("Warning: the API server would refuse this pod now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.Name, s.Name)+
+	s.expect(t, fmt.Sprintf("Warning: the API server would refuse the PodManager's pods now: "+`pods is forbidden: User "system:serviceaccount:%s:nobody" cannot create resource "pods" in API group "" in the namespace %q`, s.Name, s.Name)+
 		"\npodmanager.apps.mycompany.com/web created\n", "web", podWith("", "ports: [{containerPort: 70000}]"))
 }
 

@@ -99,7 +99,7 @@ func TestCheckShards(t *testing.T) {
 	s.wants("a group", s.finding("Leader", "--controller-namespace", s.Name), "Leader ok a group of replicas, which share 5 shards, holds the Lease for")
 	// The Lease of a replica that is gone.
 	s.Kubectl("patch", "lease", "podmanager-controller-shard-3-of-5", "--type=merge", "-p", `{"spec":{"holderIdentity":"gone","renewTime":"2026-01-01T00:00:00.000000Z"}}`)
-	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning no replica holds 3-of-5 of 5 shards; 4 shards on 2 replicas:")
+	s.wants("a shard without a holder", s.finding("Shards", "--controller-namespace", s.Name), "Shards warning no replica holds 3-of-5; 4 shards on 2 replicas:")
 }
 
 // check reads the flags of a controller from its Deployment and reports whether they cover an object.

@@ -83,7 +83,7 @@ func TestConvertFiles(t *testing.T) {
 	}
 	s.dryRun("all together", together.out)
 	if got := s.tryWith(workloads["ReplicaSet"], "convert", "-f", "-", "--name", "other", "-o", "jsonpath={.kind} {.metadata.name} {.spec.replicas}"); got.out != "PodManager other 2" ||
-		!strings.Contains(got.err, "ReplicaSet web: spec.selector: a PodManager finds its pods") {
+		!strings.Contains(got.err, "ReplicaSet web: spec.selector: is left out: a PodManager finds its pods") {
 		t.Errorf("-o: %v", got)
 	}
 	claims := strings.Replace(workloads["StatefulSet"], "serviceName: web", "volumeClaimTemplates: [{metadata: {name: data}}]", 1)

@@ -26,7 +26,7 @@ func TestSurgeWithoutANode(t *testing.T) {
 	s.apply("web", apartOn(2, "app:1", two...))
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	s.wants("check", s.finding("Surge", "web", "--controller-namespace", s.Name),
-		"Surge warning the next rollout would be blocked: no node is left for a surge pod: a required anti-affinity keeps its pods apart by kubernetes.io/hostname, and 2 nodes take them")
+		"Surge warning the next rollout would be blocked: no node is left for a surge pod: a required anti-affinity keeps its pods apart by kubernetes.io/hostname, and 2 nodes accept such pods")
 	next := manifestOf("web", apartOn(2, "app:2", two...))
 	report := s.simulated(next, "-f", "-")
 	if report.Outcome != simulate.SurgeBlocked || !strings.Contains(report.Message, "set maxUnavailable: 1 and maxSurge: 0") || report.Totals.Deleted > 0 {

@@ -191,7 +191,7 @@ web AllReplicasAvailable 1/1 AGE
 	}
 	admin.pm("pause", "web")
 	admin.pm("set", "image", "web", "app=app:2")
-	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not at rest, so a simulation needs pods and controllerrevisions, which you may not read") {
+	if got := s.try("simulate", "web"); got.code != 1 || !strings.Contains(got.err, "web is not Ready with all pods updated, so a simulation needs pods and controllerrevisions, which you may not read") {
 		t.Errorf("simulate in the middle of a rollout: %v", got)
 	}
 }

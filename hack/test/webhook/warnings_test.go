@@ -17,7 +17,7 @@ import (
 )
 
 // wouldRefuse is what kubectl prints before the result of the apply, for a pod that the API server would refuse at the moment.
-const wouldRefuse = "Warning: the API server would refuse this pod now: "
+const wouldRefuse = "Warning: the API server would refuse the PodManager's pods now: "
 
 // A pod that the API server refuses only for now is no reason to refuse a PodManager. kubectl prints a warning.
 func testWarnings(t *testing.T) {

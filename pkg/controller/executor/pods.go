@@ -56,15 +56,15 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, m
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
 	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
 	case err != nil:
-		logger.V(2).Info("The name was in use, and is free again")
+		logger.V(2).Info("Pod was not created: its name was in use, and is free again")
 	case isShown:
-		logger.V(2).Info("The name is in use by a pod that the cache will show")
+		logger.V(2).Info("Pod was not created: a pod of this name exists, and the cache does not show it yet")
 		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
 	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
 		logger.V(2).Info("Pod is controlled by the PodManager, but its labels keep it out of the cache")
 		e.States.Of(key).MarkUnsettled(name)
 	default:
-		logger.V(2).Info("The name is in use by another pod")
+		logger.V(2).Info("Pod was not created: another pod has its name")
 		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
 	}
 	return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}

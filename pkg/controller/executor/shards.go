@@ -88,7 +88,7 @@ func (e *Executor) HandOver(ctx context.Context, pod *corev1.Pod) error {
 	part := shard.Of(owner.Namespace, owner.Name, e.Scopes.Of(owner.Namespace).Shard().Count)
 	r := e.patchMetadata(ctx, owner, pod, map[string]any{"labels": map[string]any{v1.LabelShard: part.String()}})
 	if r.Pod != nil {
-		klog.FromContext(ctx).V(2).Info("Handed a pod over to its shard", "pod", klog.KObj(pod), "shard", part)
+		klog.FromContext(ctx).V(2).Info("Relabelled a pod that belongs to another shard", "pod", klog.KObj(pod), "shard", part)
 	}
 	return r.Err
 }

@@ -20,7 +20,7 @@ var (
 	Triggers = counters("triggers_total", "trigger",
 		"Triggers of syncs, by kind: why PodManagers were synced.")
 	PodFailures = counters("pod_request_failures_total", "operation",
-		"Requests to create or delete a pod that failed, by operation.")
+		"Failed requests to create or delete a pod, by operation.")
 
 	Leaving = counters("pods_replaced_early_total", "cause",
 		"Pods created before the pod that they replace is gone, by the reason why that pod leaves: drain, node loss or age.")
@@ -37,30 +37,31 @@ var (
 
 	PodsCreated        = counter("pods_created_total", "Pods created.")
 	PodsDeleted        = counter("pods_deleted_total", "Pods deleted.")
-	PodsUpdatedInPlace = counter("pods_updated_in_place_total", "Pods given another revision in place.")
+	PodsUpdatedInPlace = counter("pods_updated_in_place_total", "Pods updated in place to another revision.")
 	StatusWrites       = counter("status_writes_total", "Writes of a PodManager's status.")
 	StaleSkips         = counter("stale_skips_total",
 		"Syncs put off because the cache had not seen the controller's own writes yet.")
 	LiveReads = counter("live_reads_total",
 		"Syncs that read from the API server because the cache was wrong or stayed behind.")
 	PodEvents = counter("pod_events_total",
-		"Pods that the caches have received, from a list or a watch: how much of the cluster this replica follows.")
+		"Pod objects received from lists and watches: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",
 		"Times that all caches were rebuilt because the API server had gone back in time, as after an etcd restore.")
 	Panics = counter("panics_total",
 		"Panics caught while syncing a PodManager. Each is a bug.")
 
 	ShardOwner = gauges("shard_owner", "shard",
-		"1 if this replica works on a shard, otherwise 0, by shard. The series is missing without shards.")
+		"1 if this replica works on a shard, otherwise 0, by shard. The series is missing without -shards.")
 	ShardTakeovers       = counter("shard_takeovers_total", "Shards that this replica has taken.")
-	ShardTakeoverSeconds = histogram("shard_takeover_duration_seconds", "Time from holding a shard's Lease until its caches are filled.",
+	ShardTakeoverSeconds = histogram("shard_takeover_duration_seconds", "Time from taking a shard's Lease until the caches of the shard are filled.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
 	ShardHandoverSeconds = histogram("shard_handover_duration_seconds", "Time from the decision to give up a shard until its Lease is released.",
 		metrics.ExponentialBuckets(0.01, 2, 14))
 
 	reconcileSeconds = histogram("reconcile_duration_seconds", "Duration of a sync.",
 		metrics.ExponentialBuckets(0.001, 2, 15))
-	rolloutSeconds = histograms("rollout_duration_seconds", "result", "Time from a rollout's start until it was counted, by result; pauses, canaries and the bake time included.",
+	rolloutSeconds = histograms("rollout_duration_seconds", "result",
+		"Time from a rollout's start until podmanager_rollouts_total counted it, by result; pauses, canaries and the bake time included.",
 		metrics.ExponentialBuckets(5, 2, 14))
 	PodReadySeconds = histogram("pod_ready_duration_seconds", "Time from a pod's creation until it became ready.",
 		metrics.ExponentialBuckets(1, 2, 12))

@@ -32,7 +32,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	}
 	if done.Collided != "" {
 		r.recorder.warn(done.Manager, nil, v1.EventCollision, "StoreRevision",
-			fmt.Sprintf("The name %s is in use by another revision: the revision gets another name", done.Collided))
+			fmt.Sprintf("The new revision cannot be stored as %s, because another revision has that name: it gets another name", done.Collided))
 	}
 	event(v1.EventReleased, "Release", done.Released, "Released", "")
 	event(v1.EventAdopted, "Adopt", done.Adopted, "Adopted", "")
@@ -42,10 +42,10 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 	r.reportDisruptions(decided.Create, done)
 	event(v1.EventCreated, "Create", done.Created, "Created", "")
 	r.reportLeaving(decided.Create, done)
-	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service, to be updated in place,", "")
+	event(v1.EventDraining, "Drain", done.Updated[inplace.StepDrain], "Took out of service for an update in place:", "")
 	for why, pods := range r.Capabilities.GroupByDrainReason(done.Manager, done.Updated[inplace.StepUpdate]) {
 		if why != "" {
-			why = ", without being drained: " + why
+			why = ", without being taken out of service first: " + why
 		}
 		event(v1.EventUpdated, "Update", pods, "Updated in place", why)
 	}

@@ -192,7 +192,7 @@ func (s *checkedSource) hear(ctx context.Context, version string, w witness) err
 	if err != nil || w.confirms(list) {
 		return err
 	}
-	return fmt.Errorf("%w: %s %s is not what it was at version %s", errRewound, s.resource.Resource, w.name, version)
+	return fmt.Errorf("%w: %s %s at resourceVersion %s differs from what was read before", errRewound, s.resource.Resource, w.name, version)
 }
 
 // ask lists metadata, and fails if the API server has not reached the version yet.
@@ -202,7 +202,7 @@ func (s *checkedSource) ask(ctx context.Context, version, namespace string, opti
 		return nil, fmt.Errorf("checking whether the API server has gone back in time: %w", err)
 	}
 	if consistency.IsNewer(version, list.ResourceVersion) {
-		return nil, fmt.Errorf("%w: %s were at version %s, and are at %s", errRewound, s.resource.Resource, version, list.ResourceVersion)
+		return nil, fmt.Errorf("%w: the resourceVersion of %s was %s, and is %s", errRewound, s.resource.Resource, version, list.ResourceVersion)
 	}
 	return list, nil
 }
@@ -211,7 +211,7 @@ func (s *checkedSource) ask(ctx context.Context, version, namespace string, opti
 // logged at V(4) here.
 func watchFailed(ctx context.Context, r *cache.Reflector, err error) {
 	if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || errors.Is(err, errRewound) {
-		klog.FromContext(ctx).V(4).Info("Informer was refused", "type", r.TypeDescription(), "err", err)
+		klog.FromContext(ctx).V(4).Info("A list or watch failed", "type", r.TypeDescription(), "err", err)
 		return
 	}
 	cache.DefaultWatchErrorHandler(ctx, r, err)

@@ -126,7 +126,7 @@ func examineGates(pod *corev1.Pod) string {
 		if gate.ConditionType == v1.InPlaceReady || condition != nil && condition.Status == corev1.ConditionTrue {
 			continue
 		}
-		text := fmt.Sprintf("its readiness gate %s is not open", gate.ConditionType)
+		text := fmt.Sprintf("the condition of its readiness gate %s is not True", gate.ConditionType)
 		if condition != nil {
 			text = podstate.OneLine(text, podstate.OneLine(condition.Reason, condition.Message))
 		}
@@ -249,8 +249,14 @@ func DescribeFailure(failing []*corev1.Pod) Finding {
 			return Finding{pod, "has failed: " + why}
 		}
 	}
-	if len(failing) == 0 {
+	switch {
+	case len(failing) == 0:
 		return Finding{}
+	case podstate.IsFinished(failing[0]):
+		return Finding{failing[0], "is no longer running"}
+	case FailuresBefore(failing[0]) > 0:
+		return Finding{failing[0], "replaces a failed pod, and has not been ready for long enough yet"}
+	default:
+		return Finding{failing[0], "has failed, and has not been ready for long enough since"}
 	}
-	return Finding{failing[0], "replaces a failed pod"}
 }

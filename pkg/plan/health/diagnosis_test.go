@@ -50,8 +50,8 @@ func TestDiagnose(t *testing.T) {
 		"our drain":                 {pods: []*corev1.Pod{Pod(0, gates(closed))}, want: "web-0: out of its Services for an update in place"},
 		"our drain is over":         {pods: []*corev1.Pod{Pod(0, gates(opened))}, want: "web-0: its containers are ready, and it is about to join its Services"},
 		"our gate is not there yet": {pods: []*corev1.Pod{Pod(0, gates(missing))}, want: "web-0: its containers are ready, and it is about to join its Services"},
-		"another gate":              {pods: []*corev1.Pod{Pod(0, gates(opened, registered))}, want: "web-0: its readiness gate example.com/registered is not open: Pending: no address yet"},
-		"another gate, not set yet": {pods: []*corev1.Pod{Pod(0, gates(missing, corev1.PodCondition{Type: "example.com/registered"}))}, want: "web-0: its readiness gate example.com/registered is not open"},
+		"another gate":              {pods: []*corev1.Pod{Pod(0, gates(opened, registered))}, want: "web-0: the condition of its readiness gate example.com/registered is not True: Pending: no address yet"},
+		"another gate, not set yet": {pods: []*corev1.Pod{Pod(0, gates(missing, corev1.PodCondition{Type: "example.com/registered"}))}, want: "web-0: the condition of its readiness gate example.com/registered is not True"},
 		"all are in service":        {pods: Pods3(), want: ""},
 		"a new pod":                 {pods: []*corev1.Pod{Pod(0, Phase(""))}, want: "web-0: new"},
 		"pending":                   {pods: []*corev1.Pod{Pod(0, Phase(corev1.PodPending), OnNode(""))}, want: "web-0: pending"},
@@ -173,7 +173,9 @@ func TestFailureOf(t *testing.T) {
 		"evicted":                       {pods: []*corev1.Pod{Pod(0, Stopped("Evicted", "low on memory"))}, want: "web-0: has failed: Evicted: low on memory"},
 		"the first by index":            {pods: []*corev1.Pod{Pod(10, Crashing), Pod(9, Crashing)}, want: "web-9: container app: CrashLoopBackOff: Error, exit code 3"},
 		"the pod with a message first":  {pods: []*corev1.Pod{Pod(0, After(1)), Pod(1, Crashing)}, want: "web-1: container app: CrashLoopBackOff: Error, exit code 3"},
-		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod"},
+		"no message but the annotation": {pods: []*corev1.Pod{Pod(0, After(1))}, want: "web-0: replaces a failed pod, and has not been ready for long enough yet"},
+		"ended without a message":       {pods: []*corev1.Pod{Pod(0, Stopped("", ""))}, want: "web-0: is no longer running"},
+		"no message and no annotation":  {pods: []*corev1.Pod{Pod(0)}, want: "web-0: has failed, and has not been ready for long enough since"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

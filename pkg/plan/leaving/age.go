@@ -94,7 +94,7 @@ func oldest(manager *v1.PodManager, pods []*corev1.Pod, now time.Time) (found *P
 		isOlder := found == nil || pod.CreationTimestamp.Before(&found.CreationTimestamp) ||
 			pod.CreationTimestamp.Equal(&found.CreationTimestamp) && podstate.ByIndex(pod.Name, found.Name) < 0
 		if isOlder {
-			found = &Pod{pod, TooOld, fmt.Sprintf("at the maximum age of %v", most)}
+			found = &Pod{pod, TooOld, fmt.Sprintf("due for replacement by maxPodAgeSeconds of %v", most)}
 		}
 	}
 	return found, wait

@@ -256,7 +256,7 @@ const (
 	WhyFinished Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"
 	WhyNodeLost Why = "its node is lost"
-	WhyTooOld   Why = "at its maximum age"
+	WhyTooOld   Why = "due for replacement by maxPodAgeSeconds"
 	WhyLeftover Why = "its PodManager is gone, and another one has its name"
 	// Rollouts.
 	WhyOutdated   Why = "made from another template"

@@ -142,7 +142,7 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 	no := func(reason, message string) verdict { return verdict{metav1.ConditionFalse, reason, message} }
 	switch {
 	case ready.status == metav1.ConditionTrue:
-		return no(v1.ReasonComplete, "all done")
+		return no(v1.ReasonComplete, "all wanted pods are available")
 	case stalled.reason != "":
 		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:

@@ -75,7 +75,7 @@ func TestRolloutConditions(t *testing.T) {
 		"pods without the readiness gate": {
 			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			ready:     "False/RollingOut",
-			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being drained, created before inPlaceGracePeriodSeconds was set",
+			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being taken out of service first: created before inPlaceGracePeriodSeconds was set",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {

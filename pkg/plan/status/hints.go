@@ -60,7 +60,7 @@ func undrainedHint(r *rollout.State) string {
 	if len(names) > 1 {
 		more = fmt.Sprintf(" and %d more", len(names)-1)
 	}
-	return fmt.Sprintf("; %s%s: updated without being drained, %s", names[0], more, why[names[0]])
+	return fmt.Sprintf("; %s%s: updated without being taken out of service first: %s", names[0], more, why[names[0]])
 }
 
 // vpaHint names updated pods that have kept their CPU and memory, because a VerticalPodAutoscaler sets them.

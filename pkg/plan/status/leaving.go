@@ -33,7 +33,8 @@ func leavingPods(pods []leaving.Pod) []v1.LeavingPod {
 func leavingHint(r Report) string {
 	switch count := len(r.Plan.Leaving); {
 	case r.Plan.Alone:
-		return "; pods on drained or lost nodes are not replaced before they are gone, because a pod and its replacement must never run at the same time"
+		return "; pods on drained or lost nodes are not replaced before they are gone, because Recreate and TerminationComplete never let a pod " +
+			"and its replacement run at the same time"
 	case count == 0:
 		return ""
 	case count == 1:
@@ -50,7 +51,7 @@ func replacementProblem(r Report) (reason, why string) {
 	blocked, of, _ := blockedReplacement(r)
 	switch {
 	case late != nil:
-		return v1.ReasonReplacementLate, "no further pod is replaced for its age, because this replacement is not available"
+		return v1.ReasonReplacementLate, "until this replacement is available, no further pod is replaced for reaching maxPodAgeSeconds"
 	case blocked != nil:
 		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node has room for the replacement of %s: make room on another node, or uncordon the node of %[1]s", of)
 	default:

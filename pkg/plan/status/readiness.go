@@ -157,7 +157,7 @@ func failure(r *rollout.State) string {
 	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.GonePods) == 0 {
 		return found.String()
 	}
-	return "deleted after a failure, and no replacement works yet: " + strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ")
+	return strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ") + ": failed and gone, and no replacement works yet"
 }
 
 // maxGoneNames is the maximum number of deleted pods that a message names.

@@ -135,7 +135,7 @@ func judgeControllers(f Facts) Finding {
 			why = "none of its pods is available"
 		}
 		if why == "" {
-			finding.Says = fmt.Sprintf("Deployment %s has %d pods available", controller.Name, controller.Available)
+			finding.Says = fmt.Sprintf("Deployment %s has %s available", controller.Name, counted(int(controller.Available), "pod"))
 			if f.Manager != nil {
 				finding.Says += ", and its flags cover " + f.Manager.Name
 			}
@@ -217,7 +217,7 @@ func judgeObject(f Facts) Finding {
 }
 
 func judgeResize(f Facts) Finding {
-	finding := Finding{Check: "Resize", Result: OK, Says: "the spec does not ask for updates in place"}
+	finding := Finding{Check: "Resize", Result: OK, Says: "podUpdatePolicy is Recreate: pods are never updated in place"}
 	if f.Manager.PodUpdatePolicy() == v1.RecreatePods {
 		return finding
 	}

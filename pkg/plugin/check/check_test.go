@@ -95,8 +95,9 @@ func TestJudge(t *testing.T) {
 		"a lease not to read":      {func(f *Facts) { f.LeaseError = errors.New("forbidden") }, "Leader", Unknown, "cannot be read: forbidden"},
 		"a group":                  {shared("pod-1", "pod-2", "pod-1"), "Leader", OK, "a group of replicas, which share 3 shards, holds the Lease for 60m"},
 		"shards":                   {shared("pod-1", "pod-2", "pod-1"), "Shards", OK, "3 shards on 2 replicas: 1, 2; web is in 0-of-3, on pod-1"},
-		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "no replica holds 1-of-3 of 3 shards; 2 shards on 1 replicas: 2"},
-		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "no replica works on web: no replica holds 0-of-3, 2-of-3 of 3 shards; 1 shards on 1 replicas: 1"},
+		"a shard without a holder": {shared("pod-1", "", "pod-1"), "Shards", Warning, "no replica holds 1-of-3; 2 shards on 1 replica: 2"},
+		"a shard without a Lease":  {shared("", "pod-2"), "Shards", Failure, "no replica works on web: no replica holds 0-of-3, 2-of-3; 1 shard on 1 replica: 1"},
+		"no shard is held":         {shared("", "", ""), "Shards", Failure, "no replica works on web: no replica holds any of the 3 shards"},
 		"a shard that ran out": {func(f *Facts) {
 			shared("pod-1", "pod-2", "pod-1")(f)
 			f.ShardLeases[1].Spec.RenewTime = &metav1.MicroTime{Time: plantest.Now.Add(-time.Minute)}
@@ -130,7 +131,7 @@ func TestJudge(t *testing.T) {
 			f.Room.Rejection = &requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "Invalid value"}
 		}, "Pods", Warning,
 			"the API server refuses its pods: Invalid value"},
-		"no updates in place": {func(*Facts) {}, "Resize", OK, "does not ask for updates in place"},
+		"no updates in place": {func(*Facts) {}, "Resize", OK, "pods are never updated in place"},
 		"a resize":            {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
 		"no resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)

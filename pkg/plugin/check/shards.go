@@ -34,9 +34,12 @@ func judgeShards(f Facts) Finding {
 			unheld = append(unheld, part.String())
 		}
 	}
-	finding.Says = fmt.Sprintf("%d shards on %s", count-len(unheld), division(held))
-	if len(unheld) > 0 {
-		finding.Result, finding.Says = Warning, fmt.Sprintf("no replica holds %s of %d shards; %s", strings.Join(unheld, ", "), count, finding.Says)
+	finding.Says = fmt.Sprintf("%s on %s", counted(count-len(unheld), "shard"), division(held))
+	if len(held) == 0 {
+		finding.Result, finding.Says = Warning, fmt.Sprintf("no replica holds any of the %d shards", count)
+		finding.Advice = "kubectl get leases -n " + f.Namespace
+	} else if len(unheld) > 0 {
+		finding.Result, finding.Says = Warning, fmt.Sprintf("no replica holds %s; %s", strings.Join(unheld, ", "), finding.Says)
 		finding.Advice = "kubectl get leases -n " + f.Namespace
 	}
 	if f.Manager != nil {
@@ -56,7 +59,15 @@ func division(held map[string]int) string {
 	for _, number := range slices.Sorted(maps.Values(held)) {
 		numbers = append(numbers, fmt.Sprint(number))
 	}
-	return fmt.Sprintf("%d replicas: %s", len(held), strings.Join(numbers, ", "))
+	return fmt.Sprintf("%s: %s", counted(len(held), "replica"), strings.Join(numbers, ", "))
+}
+
+// counted formats a number of things: 1 shard, 2 shards.
+func counted(count int, thing string) string {
+	if count == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", count, thing)
 }
 
 // holderOf returns the holder of a Lease. It is empty if the Lease has no holder or has expired.

@@ -10,7 +10,7 @@ func judgeSurge(f Facts) (finding Finding, applies bool) {
 		return Finding{}, false
 	}
 	finding = Finding{Check: "Surge", Result: OK,
-		Says: "a rollout needs a surge pod, because no pod may be unavailable, and nothing is known that keeps the surge pod from running"}
+		Says: "a rollout needs a surge pod, because no pod may be unavailable; nothing was found that would keep the surge pod from running"}
 	switch found := surge.Judge(f.Manager, f.Room); {
 	case f.Room.Rejection != nil: // no room would help
 		finding.Check, finding.Result, finding.Says = "Pods", Warning, "the API server refuses its pods: "+f.Room.Rejection.Message

@@ -129,7 +129,8 @@ func (c *conversion) carry(names ...string) {
 func (c *conversion) common() {
 	c.spec["replicas"] = int64(1) // the default of all source kinds; a PodManager has a different one
 	c.carry("replicas", "minReadySeconds", "revisionHistoryLimit")
-	c.tell(fmt.Sprintf("a PodManager finds its pods by the label %s=%s, which it sets by itself", v1.LabelManager, c.name), "spec", "selector")
+	c.tell(fmt.Sprintf("is left out: a PodManager finds its pods by the label %s=%s, which it sets by itself", v1.LabelManager, c.name),
+		"spec", "selector")
 	c.template()
 }
 

@@ -39,10 +39,10 @@ func TestConvert(t *testing.T) {
 			"selector: {matchLabels: {app: web}}, strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 0%}}, ",
 			"{replicas: 3, paused: true, minReadySeconds: 5, progressDeadlineSeconds: 60, revisionHistoryLimit: 2, " +
 				"updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 2, maxUnavailable: 0%}}}",
-			[]string{"spec.selector: a PodManager finds its pods by the label podmanager=web"}},
+			[]string{"spec.selector: is left out: a PodManager finds its pods by the label podmanager=web"}},
 		"a Deployment that is recreated": {"Deployment", "replicas: 0, strategy: {type: Recreate}, ", "{replicas: 0, updateStrategy: {type: Recreate}}", nil},
 		"a high surge": {"Deployment", "strategy: {rollingUpdate: {maxSurge: 0150%}}, ",
-			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 0150% in the source"}},
+			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 100%, the most that a PodManager allows; the source has 0150%"}},
 		"a short deadline": {"Deployment", "progressDeadlineSeconds: 20, ",
 			"{replicas: 1, progressDeadlineSeconds: 20, failurePolicy: {gracePeriodSeconds: 19}, updateStrategy: {type: RollingUpdate}}", []string{"to be below progressDeadlineSeconds"}},
 		"a ReplicaSet": {"ReplicaSet", "replicas: 2, ", "{replicas: 2, updateStrategy: {type: OnDelete}}", []string{"leaves its pods as they are"}},
@@ -50,10 +50,10 @@ func TestConvert(t *testing.T) {
 			"{replicas: 1, minReadySeconds: 900, progressDeadlineSeconds: 1500, updateStrategy: {type: OnDelete}}", []string{"to be above minReadySeconds"}},
 		"a StatefulSet": {"StatefulSet", "replicas: 2, serviceName: db, podManagementPolicy: OrderedReady, updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 1}}, ",
 			"{replicas: 2, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 1, partition: 1}}}",
-			[]string{"serviceName: pods have no DNS names (web-0.SERVICE)", "(OrderedReady)", "but not always those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
+			[]string{"serviceName: is left out: pods have no DNS names (web-0.SERVICE)", "(OrderedReady)", "but not always those with the lowest numbers", "statefulset.kubernetes.io/pod-name"}},
 		"numbers from 5 on": {"StatefulSet", "ordinals: {start: 5}, updateStrategy: {rollingUpdate: {maxUnavailable: 50%, partition: 6}}, ",
 			"{replicas: 1, podReplacementPolicy: TerminationComplete, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 0, maxUnavailable: 50%, partition: 1}}}",
-			[]string{"ordinals.start: the numbers of a PodManager's pods begin at 0"}},
+			[]string{"ordinals.start: is left out: the numbers of a PodManager's pods begin at 0"}},
 		"a StatefulSet on delete": {"StatefulSet", "updateStrategy: {type: OnDelete}, ",
 			"{replicas: 1, podReplacementPolicy: TerminationComplete, updateStrategy: {type: OnDelete}}", nil},
 		"a CloneSet's defaults": {"CloneSet", "",
@@ -61,7 +61,7 @@ func TestConvert(t *testing.T) {
 		"a CloneSet": {"CloneSet", "replicas: 4, scaleStrategy: {podsToDelete: [web-a, web-b], maxUnavailable: 1}, lifecycle: {preDelete: {labelsHandler: {a: b}}}, " +
 			"updateStrategy: {type: InPlaceIfPossible, paused: true, partition: 25%, maxUnavailable: 1, maxSurge: 1, inPlaceUpdateStrategy: {gracePeriodSeconds: 9}, scatterStrategy: [{key: a, value: b}]}, ",
 			"{replicas: 4, paused: true, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 1, partition: 25%, podUpdatePolicy: InPlaceIfPossible, inPlaceGracePeriodSeconds: 9}}}",
-			[]string{"kubectl annotate pod web-a web-b apps.mycompany.com/delete=true", "a PodManager has no hooks", "scatterStrategy: pods are updated in any order", "scaleStrategy.maxUnavailable: pods are created in batches"}},
+			[]string{"kubectl annotate pod web-a web-b apps.mycompany.com/delete=true", "a PodManager has no hooks", "scatterStrategy: is left out: pods are updated in any order", "scaleStrategy.maxUnavailable: is left out: pods are created in batches"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -64,7 +64,7 @@ func statefulSet(c *conversion) error {
 			partition)
 	}
 	if start != 0 {
-		c.note("spec.ordinals.start: the numbers of a PodManager's pods begin at 0")
+		c.note("spec.ordinals.start: is left out: the numbers of a PodManager's pods begin at 0")
 	}
 	switch strategy := c.text("spec", "updateStrategy", "type"); strategy {
 	case "", "RollingUpdate":
@@ -78,13 +78,14 @@ func statefulSet(c *conversion) error {
 	c.spec["podReplacementPolicy"] = string(v1.TerminationComplete)
 	c.note("spec.podReplacementPolicy: is TerminationComplete, since a StatefulSet replaces a pod only when it is gone; " +
 		"if you do not need that, leave the field out")
-	c.tell(fmt.Sprintf("pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get the same index later", c.name),
-		"spec", "serviceName")
+	c.tell(fmt.Sprintf("is left out: pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get the same index later",
+		c.name), "spec", "serviceName")
 	if policy := c.text("spec", "podManagementPolicy"); policy != "Parallel" {
-		c.note("spec.podManagementPolicy: pods are created and deleted at the same time (Parallel), and not one after the other (OrderedReady); scaleDown.maxTerminating paces deletions")
+		c.note("spec.podManagementPolicy: is left out: pods are created and deleted at the same time (Parallel), and not one after the other " +
+			"(OrderedReady); scaleDown.maxTerminating paces deletions")
 	}
-	c.tell("pods of a PodManager have no claims of their own", "spec", "persistentVolumeClaimRetentionPolicy")
-	c.note("the label statefulset.kubernetes.io/pod-name is missing: a Service that selects a single pod by it finds none")
+	c.tell("is left out: pods of a PodManager have no claims of their own", "spec", "persistentVolumeClaimRetentionPolicy")
+	c.note("pods of a PodManager do not have the label statefulset.kubernetes.io/pod-name: a Service that selects a single pod by it finds none")
 	return nil
 }
 
@@ -128,13 +129,14 @@ func cloneSet(c *conversion) error {
 // tellCloneSet reports the fields that only a CloneSet has.
 func (c *conversion) tellCloneSet() {
 	if names, _ := c.take("spec", "scaleStrategy", "podsToDelete").([]any); len(names) > 0 {
-		c.note("spec.scaleStrategy.podsToDelete: use kubectl annotate pod %s %s=true instead", strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)
+		c.note("spec.scaleStrategy.podsToDelete: is left out: use kubectl annotate pod %s %s=true instead",
+			strings.Trim(fmt.Sprint(names), "[]"), v1.AnnotationDelete)
 	}
-	c.tell("pods are created in batches of 1, 2, 4 and so on, whether or not the pods of earlier batches are available",
+	c.tell("is left out: pods are created in batches of 1, 2, 4 and so on, whether or not the pods of earlier batches are available",
 		"spec", "scaleStrategy", "maxUnavailable")
-	c.tell("pods of a PodManager have no claims of their own", "spec", "scaleStrategy", "disablePVCReuse")
-	c.tell("pods are updated in any order", "spec", "updateStrategy", "priorityStrategy")
-	c.tell("pods are updated in any order", "spec", "updateStrategy", "scatterStrategy")
-	c.tell("a PodManager has no hooks; finalizers in the template delay a deletion, and inPlaceGracePeriodSeconds takes a pod out of its Services "+
-		"before it is updated in place", "spec", "lifecycle")
+	c.tell("is left out: pods of a PodManager have no claims of their own", "spec", "scaleStrategy", "disablePVCReuse")
+	c.tell("is left out: pods are updated in any order", "spec", "updateStrategy", "priorityStrategy")
+	c.tell("is left out: pods are updated in any order", "spec", "updateStrategy", "scatterStrategy")
+	c.tell("is left out: a PodManager has no hooks; finalizers in the template delay a deletion, and inPlaceGracePeriodSeconds takes a pod out of its "+
+		"Services before it is updated in place", "spec", "lifecycle")
 }

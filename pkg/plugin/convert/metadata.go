@@ -34,7 +34,7 @@ func (c *conversion) metadata() map[string]any {
 	}
 	c.tell("the finalizers are left out, because the controller that would remove them watches the "+c.kind+", and not the PodManager", "metadata", "finalizers")
 	c.tell("the PodManager gets no owner; add the ownerReference if it must be deleted with the owner", "metadata", "ownerReferences")
-	c.tell("a PodManager needs a fixed name", "metadata", "generateName")
+	c.tell("is left out: a PodManager has a fixed name, here "+c.name, "metadata", "generateName")
 	for _, field := range []string{"labels", "annotations"} {
 		if kept := c.withoutMarks(field); len(kept) > 0 {
 			metadata[field] = kept

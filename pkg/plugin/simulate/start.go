@@ -29,7 +29,7 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 	var notes []string
 	if live.Manager == nil {
 		if len(live.Orphans) > 0 {
-			notes = append(notes, fmt.Sprintf("%s without a controller will be adopted", names(live.Orphans)))
+			notes = append(notes, names(live.Orphans)+" without a controller, and will be adopted")
 		}
 		return begin, notes, nil
 	}
@@ -68,7 +68,7 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	status := &live.Manager.Status
 	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
 		status.UpdatedReplicas != status.Replicas {
-		return fmt.Errorf("%s is not at rest, so a simulation needs %s, which you may not read in namespace %s; %s",
+		return fmt.Errorf("%s is not Ready with all pods updated, so a simulation needs %s, which you may not read in namespace %s; %s",
 			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})

@@ -78,7 +78,7 @@ func (e Event) describeRollout() string {
 	case DrainEnds:
 		return "the drain of " + e.Why + " ends"
 	case DrainStops:
-		return "here the drain of " + e.Why + " stops: it does not end"
+		return "the drain of " + e.Why + " is stuck, and does not end"
 	case GivenUp:
 		return "failing pods have not recovered in time: the rollout stays halted"
 	case Proven:

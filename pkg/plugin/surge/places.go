@@ -23,11 +23,16 @@ type Apart struct {
 
 // count says how many places there are.
 func (a Apart) count(places int) string {
-	what := "nodes take"
-	if a.Key != corev1.LabelHostname {
-		what = "values of " + a.Key + " are on the nodes that take"
+	switch isNode := a.Key == corev1.LabelHostname; {
+	case isNode && places == 1:
+		return "1 node accepts such pods"
+	case isNode:
+		return fmt.Sprintf("%d nodes accept such pods", places)
+	case places == 1:
+		return "the nodes that accept such pods all have the same value of " + a.Key
+	default:
+		return fmt.Sprintf("the nodes that accept such pods have %d different values of %s", places, a.Key)
 	}
-	return fmt.Sprintf("%d %s them", places, what)
 }
 
 // ApartBy returns the rule that keeps pods of a PodManager apart, if the template has one: a host port, or a required anti-affinity that selects the

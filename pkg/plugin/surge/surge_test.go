@@ -78,17 +78,17 @@ func TestJudge(t *testing.T) {
 	}{
 		"any node":        {change: template(func(*corev1.PodSpec) {}), room: Room{Nodes: three}},
 		"a node is left":  {change: byHost, room: Room{Nodes: four}},
-		"no node is left": {change: byHost, room: Room{Nodes: three}, obstacle: "keeps its pods apart by kubernetes.io/hostname, and 3 nodes take them"},
+		"no node is left": {change: byHost, room: Room{Nodes: three}, obstacle: "keeps its pods apart by kubernetes.io/hostname, and 3 nodes accept such pods"},
 		"a node that is cordoned": {change: byHost, room: Room{Nodes: append(three[:3:3], func() corev1.Node {
 			n := node("d")
 			n.Spec.Unschedulable = true
 			return n
-		}())}, obstacle: "3 nodes take them"},
+		}())}, obstacle: "3 nodes accept such pods"},
 		"a node for others": {change: byHost, room: Room{Nodes: append(three[:3:3], func() corev1.Node {
 			n := node("d")
 			n.Spec.Taints = []corev1.Taint{{Key: "others", Effect: corev1.TaintEffectNoSchedule}}
 			return n
-		}())}, obstacle: "3 nodes take them"},
+		}())}, obstacle: "3 nodes accept such pods"},
 		"a node better left alone": {change: byHost, room: Room{Nodes: append(three[:3:3], func() corev1.Node {
 			n := node("d")
 			n.Spec.Taints = []corev1.Taint{{Key: "others", Effect: corev1.TaintEffectPreferNoSchedule}}
@@ -105,7 +105,7 @@ func TestJudge(t *testing.T) {
 		"selected nodes": {change: template(func(p *corev1.PodSpec) {
 			apart(p, corev1.LabelHostname, ours)
 			p.NodeSelector = map[string]string{"disk": "fast"}
-		}), room: Room{Nodes: append(four[:4:4], node("e", "disk", "fast"))}, obstacle: "1 nodes take them"},
+		}), room: Room{Nodes: append(four[:4:4], node("e", "disk", "fast"))}, obstacle: "1 node accepts such pods"},
 		"nodes by affinity": {change: template(func(p *corev1.PodSpec) {
 			apart(p, corev1.LabelHostname, ours)
 			p.Affinity.NodeAffinity = &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
@@ -113,10 +113,13 @@ func TestJudge(t *testing.T) {
 				{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Operator: corev1.NodeSelectorOpIn, Values: []string{"a"}}}},
 				{},
 			}}}
-		}), room: Room{Nodes: append(four[:4:4], node("e", "size", "8"), node("f", "size", "2"))}, obstacle: "2 nodes take them"},
+		}), room: Room{Nodes: append(four[:4:4], node("e", "size", "8"), node("f", "size", "2"))}, obstacle: "2 nodes accept such pods"},
 		"by zone": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelTopologyZone, ours) }),
 			room:     Room{Nodes: []corev1.Node{node("a", corev1.LabelTopologyZone, "1"), node("b", corev1.LabelTopologyZone, "1"), node("c", corev1.LabelTopologyZone, "2"), node("d")}},
-			obstacle: "2 values of topology.kubernetes.io/zone are on the nodes that take them"},
+			obstacle: "the nodes that accept such pods have 2 different values of topology.kubernetes.io/zone"},
+		"one zone": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelTopologyZone, ours) }),
+			room:     Room{Nodes: []corev1.Node{node("a", corev1.LabelTopologyZone, "1"), node("b", corev1.LabelTopologyZone, "1")}},
+			obstacle: "the nodes that accept such pods all have the same value of topology.kubernetes.io/zone"},
 		"apart from others": {change: template(func(p *corev1.PodSpec) { apart(p, corev1.LabelHostname, map[string]string{"app": "db"}) }), room: Room{Nodes: three}},
 		"apart in another namespace": {change: template(func(p *corev1.PodSpec) {
 			apart(p, corev1.LabelHostname, ours, func(term *corev1.PodAffinityTerm) { term.Namespaces = []string{"other"} })
@@ -126,7 +129,7 @@ func TestJudge(t *testing.T) {
 		}), room: Room{Nodes: three}},
 		"a host port": {change: template(func(p *corev1.PodSpec) {
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
-		}), room: Room{Nodes: three}, obstacle: "each pod takes port 8080 of its node, and 3 nodes take them"},
+		}), room: Room{Nodes: three}, obstacle: "each pod takes port 8080 of its node, and 3 nodes accept such pods"},
 		"nodes cannot be read":   {change: byHost, room: Room{NodesError: errors.New("forbidden")}, unknown: "whether a surge pod finds a node beside 3 pods is not known: forbidden"},
 		"nodes need not be read": {change: template(func(*corev1.PodSpec) {}), room: Room{NodesError: errors.New("forbidden")}},
 		"a quota": {change: template(func(*corev1.PodSpec) {}), room: Room{Refusal: quota},

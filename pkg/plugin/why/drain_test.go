@@ -66,9 +66,9 @@ func TestFindLeaving(t *testing.T) {
 			"kubectl describe pod web-1 -n ns|kubectl get nodes"},
 		"not ready": {drained(Manager(1), Pod(0), Pod(1, NotReady)), "A drain waits for a replacement that is not ready: ", isLeaving, "kubectl describe pod web-1 -n ns"},
 		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, late))),
-			"The replacement of a pod that has reached maxPodAgeSeconds does not become available: ", "pod web-0 is leaving: at the maximum age of 1h0m0s", "kubectl describe pod web-1 -n ns"},
+			"The replacement of a pod that has reached maxPodAgeSeconds does not become available: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of 1h0m0s", "kubectl describe pod web-1 -n ns"},
 		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
-			"Not all pods are ready: ", "pod web-0 is leaving: at the maximum age of", "kubectl describe pod web-1 -n ns"},
+			"Not all pods are ready: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of", "kubectl describe pod web-1 -n ns"},
 		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
 			"Misconfigured: NodesForbidden: disruption.onDrain",
 			"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes|" +

@@ -39,7 +39,8 @@ func (a *Answer) AddExit(pods []*corev1.Pod, now time.Time) {
 		for status := range podstate.ContainerStatuses(pod) {
 			ended := cmp.Or(status.State.Terminated, status.LastTerminationState.Terminated)
 			if ended != nil && status.Name == a.Container {
-				a.say("container %s: %s, %s ago, %d restarts", status.Name, podstate.DescribeExit(ended), text.Age(ended.FinishedAt.Time, now), status.RestartCount)
+				a.say("container %s: %s, %s ago; restart count %d", status.Name, podstate.DescribeExit(ended), text.Age(ended.FinishedAt.Time, now),
+					status.RestartCount)
 			}
 		}
 	}

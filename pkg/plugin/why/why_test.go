@@ -187,7 +187,7 @@ func TestEvidence(t *testing.T) {
 	answer.AddLog("1\n2\n3\n4\n5\npanic: no database\n")
 	got := text.Join(answer.Lines(text.Style{}))
 	for _, want := range []string{
-		"container app: Error, exit code 3", "2 restarts", "event BackOff, 60s ago, about web-2: said BackOff",
+		"container app: Error, exit code 3", "restart count 2", "event BackOff, 60s ago, about web-2: said BackOff",
 		"Last lines of container app\n  2\n  3\n  4\n  5\n  panic: no database\n", "\nNext\n  kubectl pm undo web -n ns\n",
 	} {
 		if !strings.Contains(got, want) {

@@ -173,7 +173,7 @@ func (m *Manager) settle(ctx context.Context) (time.Time, error) {
 			return now, fmt.Errorf("%s: %w", next, err)
 		}
 	}
-	return time.Now(), errors.New("another client keeps changing the same objects")
+	return time.Now(), errors.New("another client keeps changing the Secret with the certificates, or the webhook configurations that hold the CA")
 }
 
 // readConfigurations reads the bundles in the configurations.
@@ -188,10 +188,10 @@ func (m *Manager) readConfigurations(ctx context.Context) (holders []*holder, h 
 			continue
 		}
 		if len(found.held) == 0 {
-			m.sayOnce(ctx, c.name, "The object configures none of our webhooks, and gets no CA")
+			m.sayOnce(ctx, c.name, "The object is missing or refers to none of this controller's webhooks: no CA is written into it")
 			continue
 		}
-		m.sayOnce(ctx, c.name, "The object configures a webhook of ours, and gets the CA")
+		m.sayOnce(ctx, c.name, "The object refers to webhooks of this controller: the CA is written into it")
 		holders = append(holders, found)
 		h.bundles = append(h.bundles, found.held...)
 	}

@@ -125,8 +125,8 @@ func readReview(body io.Reader) (*request, error) {
 func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	isWrite := asked.Operation == operationCreate || asked.Operation == operationUpdate
 	if schema.GroupVersionKind(asked.Kind) != v1.GroupVersionKind || asked.SubResource != "" || !isWrite {
-		klog.FromContext(ctx).V(4).Info("Allowed a request that needs no trial", "kind", bounds.Short(asked.Kind.Kind),
-			"subresource", bounds.Short(asked.SubResource), "operation", bounds.Short(asked.Operation))
+		klog.FromContext(ctx).V(4).Info("Allowed a request without a dry run: it does not create or update a PodManager",
+			"kind", bounds.Short(asked.Kind.Kind), "subresource", bounds.Short(asked.SubResource), "operation", bounds.Short(asked.Operation))
 		return verdict{}
 	}
 	size := int64(len(asked.Object) + len(asked.OldObject))

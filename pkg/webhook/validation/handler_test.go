@@ -117,7 +117,7 @@ func TestTrialOfGate(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	server := &api{}
 	answer := ask(t, handlerWith(t, server), creation(`{"image":5}`))
-	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.HasPrefix(answer.Warnings[0], "could not check whether the API server would accept this pod: the controller cannot read the PodManager: json: ") || server.asked() > 0 {
+	if !answer.Allowed || len(answer.Warnings) != 1 || !strings.HasPrefix(answer.Warnings[0], "could not check whether the API server would accept the PodManager's pods: the controller cannot read the PodManager: json: ") || server.asked() > 0 {
 		t.Errorf("answered %+v after %d trials", answer, server.asked())
 	}
 }

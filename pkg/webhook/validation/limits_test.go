@@ -27,7 +27,7 @@ func hanging(takes time.Duration) *api {
 }
 
 // warned is the beginning of a response that allows a PodManager whose pod was not tried.
-const warned = `"allowed":true,"warnings":["could not check whether the API server would accept this pod: `
+const warned = `"allowed":true,"warnings":["could not check whether the API server would accept the PodManager's pods: `
 
 // If the API server does not answer, an apply is not delayed for longer than the timeout of the call.
 func TestDeadline(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 const trialIndex = math.MaxInt32
 
 // crowded is the reason for not trying a pod if the webhook is busy.
-const crowded = "the webhook is checking too many others"
+const crowded = "the webhook is checking too many other PodManagers"
 
 // podToTry returns the pod of the PodManager's current template as the controller creates it, but without the owner, which may not exist yet.
 func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {

@@ -28,7 +28,7 @@ type verdict struct {
 
 // notTried allows a PodManager whose pod could not be tried.
 func notTried(why string) verdict {
-	return verdict{warnings: []string{oneLine("could not check whether the API server would accept this pod: " + why)}}
+	return verdict{warnings: []string{oneLine("could not check whether the API server would accept the PodManager's pods: " + why)}}
 }
 
 // tried is a pod that was sent to the API server.
@@ -66,7 +66,7 @@ func (t tried) failed(err error) verdict {
 	}
 	switch status.Code {
 	case http.StatusForbidden, http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity:
-		return verdict{warnings: []string{t.words("the API server would refuse this pod now: " + err.Error())}}
+		return verdict{warnings: []string{t.words("the API server would refuse the PodManager's pods now: " + err.Error())}}
 	default:
 		return notTried(t.words(err.Error()))
 	}

@@ -90,7 +90,7 @@ func TestManyCauses(t *testing.T) {
 // If the problem may be temporary, the PodManager is allowed with a warning.
 func TestMomentIsWarned(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
-	const now, not = "the API server would refuse this pod now: ", "could not check whether the API server would accept this pod: "
+	const now, not = "the API server would refuse the PodManager's pods now: ", "could not check whether the API server would accept the PodManager's pods: "
 	named := func(prefix string) *apierrors.StatusError {
 		status := invalidPod(cause("spec.containers[0].name", "no"))
 		status.ErrStatus.Message = prefix + `Pod "web-2147483647" is invalid`
