@@ -122,7 +122,7 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With these requests, the controller asks what it may do itself. They have no namespace.
+	// With these requests, the controller asks for its own permissions. They have no namespace.
 	reviews := []string{"selfsubjectaccessreviews", "selfsubjectreviews"}
 	count := 0
 	for _, r := range requests {

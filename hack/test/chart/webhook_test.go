@@ -51,14 +51,14 @@ func installApart(t *testing.T) {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // which an interrupted run may have left
+	helm(t, uninstall...) // an interrupted run may have left the release
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		kubectlQuietly("delete", "secret", webhookName, "--namespace", systemSpace)
-		// An apply would keep the conversion, whose webhook is gone.
+		// kubectl apply would keep spec.conversion of the CRD, which refers to a webhook that is gone.
 		if _, err := shared.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml"); err != nil {
 			t.Error(err)
 		}

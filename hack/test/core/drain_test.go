@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A node that is cordoned and uncordoned again leaves as many pods as before, and the pod that was there first stays.
+// While a node is cordoned, its pod has a replacement. When the node is uncordoned, the controller deletes the replacement and keeps the older pod.
 func TestUncordon(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "")
@@ -103,7 +103,8 @@ func TestUncordon(t *testing.T) {
 	}
 }
 
-// A pod on a node that is lost is replaced after replaceAfterSeconds. Once it is terminating, it is deleted without its kubelet.
+// A pod on a lost node is replaced after replaceAfterSeconds. If the pod is terminating, the controller deletes it after forceDeleteAfterSeconds,
+// without waiting for the kubelet.
 func TestNodeLoss(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "")

@@ -41,8 +41,8 @@ func (s *space) setQueue(messages int) {
 		"metricName: queue-length, timestamp: %q, value: '%d'}", time.Now().UTC().Format(time.RFC3339), messages))
 }
 
-// The real HorizontalPodAutoscaler scales a PodManager to zero when its queue is empty, and back. Back from zero, neither the backoff of a failed pod
-// nor the bake time of a new revision holds pods up. The feature gate for that is off by default, so this test has a separate cluster.
+// The real HorizontalPodAutoscaler scales a PodManager to zero when its queue is empty, and up again when the queue fills. The bake time of a new
+// revision does not delay its pods then. The feature gate for scaling to zero is off by default, so this test has a separate cluster.
 func TestAutoscalerToZeroAndBack(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "hpa", "FEATURE_GATES=HPAScaleToZero=true")
@@ -78,7 +78,7 @@ func TestAutoscalerToZeroAndBack(t *testing.T) {
 	if ready := s.Condition("web", v1.ConditionReady); ready.Reason != v1.ReasonScaledToZero {
 		t.Errorf("Ready is %+v", ready)
 	}
-	s.apply("web", fmt.Sprintf(spec, 2)) // a new revision, which has nothing to prove itself with
+	s.apply("web", fmt.Sprintf(spec, 2)) // a new revision, which has no pods to prove itself with
 	s.setQueue(35)
 	s.awaitScaled("web", 4)
 	for _, pod := range s.Pods() {

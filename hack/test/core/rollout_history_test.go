@@ -162,8 +162,8 @@ func TestRollbackByHand(t *testing.T) {
 	}
 }
 
-// A restart replaces all pods as a rollout does, with an image or a template, any number of times. So does the annotation of kubectl rollout
-// restart.
+// A restart replaces all pods as a rollout does, and can be repeated. It works with the short form and with a full template. The annotation of
+// kubectl rollout restart has the same effect.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	const full = "template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: a}]}}"

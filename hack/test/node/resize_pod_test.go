@@ -55,8 +55,8 @@ func (s *space) resizeByVPA(pod *corev1.Pod, to size) {
 	}
 }
 
-// Pods that a VerticalPodAutoscaler has resized keep their size: an image that is updated in place leaves it alone, and so does a template with
-// another size, which Ready tells. The limits are those of the kernel.
+// Pods that a VerticalPodAutoscaler has resized keep their size when their image is updated in place. They also keep it when the template gets
+// another size, and the condition Ready says so. The test reads the limits that the kernel applies.
 func TestResizedByVPA(t *testing.T) {
 	s := newSpace(t)
 	from, to, other := size{100, 64}, size{200, 96}, size{150, 80}

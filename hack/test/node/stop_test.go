@@ -104,8 +104,8 @@ func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	return ""
 }
 
-// A pod that is scaled away has the grace period of its template for its hook and its shutdown: here until it is released, or killed. It is counted
-// until it is gone, and is not replaced.
+// When a scale-down deletes a pod, its preStop hook and its shutdown may take as long as the grace period in the template. The pod ends when the
+// test releases it, or when the kubelet kills it. The status counts it until it is gone, and it is not replaced.
 func TestScaleDownWaits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

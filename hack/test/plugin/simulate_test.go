@@ -66,7 +66,8 @@ type agreement struct {
 	image         string
 	// fail is set if the new image does not work.
 	fail bool
-	// reason is the final reason of Ready. actions and lowest are the results without which the test would prove nothing.
+	// reason is the final reason of Ready. actions is how many actions there must be, and lowest is the expected minimum of available pods. Otherwise a
+	// test in which nothing happens would pass.
 	reason          string
 	actions, lowest int
 }

@@ -131,8 +131,9 @@ func TestLabelIsPutBack(t *testing.T) {
 	c.wantSame(before)
 }
 
-// A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it over.
-// The PodManager does not need the pod, so no replacement conflicts with its name, which would be the other way to find it.
+// A user gives a pod the label of another shard while no replica runs. The pod's own shard never sees the pod again, so the other shard has to
+// restore the label. The PodManager is scaled down, so that no new pod conflicts with the name of the relabelled one, by which the controller would
+// find it, too.
 func TestLabelChangesWhileAway(t *testing.T) {
 	c := newReplicaGroup(t)
 	first := c.start(4)

@@ -70,7 +70,7 @@ func TestSlowBodies(t *testing.T) {
 	defer wait()
 	defer cancel()
 	harness.Await(t, "strangers on almost all connections", func() (any, bool) { return connected.Load(), int(connected.Load()) > most*9/10 })
-	awaitCall(t, h) // its first connection is one too many
+	awaitCall(t, h) // the server is at its limit of connections when the API server opens its first one
 	before := h.calls(t)
 	const asked = 20
 	for range asked {
@@ -87,7 +87,7 @@ func TestLargeConversions(t *testing.T) {
 	clean(t)
 	h := start(t)
 	h.ready(t)
-	const tolerations = 15 << 20 / 3 // of {}, each with a comma
+	const tolerations = 15 << 20 / 3 // each of them is "{},", which is 3 bytes
 	body := []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"a","desiredAPIVersion":"apps.mycompany.com/v1","objects":[` +
 		`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"a"},"spec":{"template":{"spec":{"tolerations":[` +
 		strings.Repeat("{},", tolerations) + `{}]}}}}]}}`)
