@@ -130,7 +130,7 @@ func checkTries(t *testing.T, write refusedWrite, refusal error, tries int) {
 		t.Error("nothing was refused")
 	}
 	if write.resource == "podmanagers" && apierrors.IsConflict(refusal) {
-		tries /= 2 // after a conflict, the status is patched
+		tries /= 2 // after a conflict the controller patches the status, which is refused, too
 	}
 	if tries > mostTries {
 		t.Errorf("%d tries in five minutes, want %d at the most", tries, mostTries)

@@ -60,7 +60,7 @@ func etcdRestore(a scene) {
 	a.Judge()
 }
 
-// touch changes an annotation of an object, which needs no action.
+// touch changes an annotation of an object. The controller need not do anything about it.
 func (a scene) touch(name string) {
 	a.Must(a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
 }

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average. heapNoise is the usual variation of the
-	// heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
+	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average. heapNoise is the usual variation of the heap
+	// (70 kB were seen). A standby that remembered each event would exceed the limit: three strings alone take 48 bytes.
 	mostPerEvent, heapNoise = 10, 128 << 10
 	// takeOver is how soon a standby must finish the work of a leader that was stopped.
 	takeOver = 20 * time.Second

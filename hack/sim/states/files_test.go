@@ -89,7 +89,7 @@ func golden(t *testing.T, file string, data []byte) {
 	}
 }
 
-// withoutChance removes what depends on the order of requests that are sent at the same time, or of a map.
+// withoutChance removes what depends on chance: on the order of requests that are sent at the same time, or on the order in which a map is read.
 func withoutChance(object *unstructured.Unstructured) {
 	object.SetManagedFields(nil)
 	object.SetResourceVersion("")
