@@ -67,8 +67,8 @@ const (
 	stepLength, mostTries = time.Minute, 160
 )
 
-// Whichever write is refused, and with whichever error: it is retried with backoff, the refusal is reported, and unrelated work goes on. Once the
-// write is admitted again, everything converges.
+// The API server refuses one kind of write, with one kind of error. The controller retries the write with backoff and reports the refusal, and
+// unrelated work continues. Once the write is admitted again, everything converges.
 func TestRefusals(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes this test ten times slower, and the courses have as much concurrency")

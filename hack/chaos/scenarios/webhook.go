@@ -104,7 +104,7 @@ func (a scene) goOnInV1(conversion *lab.Conversion) {
 	a.deleteSpace()
 }
 
-// settleSoon expects everything to be as wanted within 20 s, while a webhook is broken.
+// settleSoon expects the pods and the status to be as requested within 20 s, while a webhook is broken.
 func (a scene) settleSoon(when string) {
 	began := time.Now()
 	for _, problem := range a.AwaitSettled(20 * time.Second) {

@@ -15,8 +15,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// A release takes over what kubectl apply has installed, is upgraded with its CRD, rolled back and uninstalled. None of this affects PodManagers
-// and their pods, and a new release takes over the CRD that was left behind.
+// A Helm release takes over the objects that kubectl apply has installed. It is upgraded with its CRD, rolled back and uninstalled. None of these
+// steps affects PodManagers and their pods. A new release takes over the CRD that the uninstall has left behind.
 func TestLifecycle(t *testing.T) {
 	namespace := newNamespace(t)
 	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}

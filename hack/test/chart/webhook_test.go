@@ -16,7 +16,8 @@ import (
 
 const webhookName = "podmanager-webhook"
 
-// Webhooks in a separate Deployment answer with separate permissions, while the controller runs and serves none.
+// The webhooks run in a Deployment of their own with their own permissions, and answer the API server. The controller runs beside them, and serves
+// no webhooks.
 func TestWebhookDeployment(t *testing.T) {
 	namespace := newNamespace(t)
 	installApart(t)

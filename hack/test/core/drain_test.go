@@ -35,8 +35,8 @@ func (s *space) nodesOf(app string) map[string]int {
 	return nodes
 }
 
-// kubectl drain ends by itself, with a PodDisruptionBudget that allows no pod to be missing, and all pods are available all the time. The drain of a
-// Deployment's pod never ends.
+// kubectl drain ends by itself, although a PodDisruptionBudget requires all pods to be available, and they are available at all times. The drain of
+// a Deployment's pod never ends.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 10} {

@@ -15,8 +15,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// queueMetric is a metric that the API server serves by itself. To the autoscaler's client, a list of custom resources with these names and fields
-// is the answer of a metrics server.
+// queueMetric makes the API server itself serve a metric. The list of these custom resources has the fields of a metrics server's answer, and the
+// autoscaler's client accepts it as one.
 const queueMetric = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

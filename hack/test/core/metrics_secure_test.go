@@ -138,15 +138,15 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 	}
 }
 
-// An unauthenticated client that sends 20 random tokens a second does not keep other clients from reading, even when their tokens have to be
-// checked again.
+// An unauthenticated client sends 100 random tokens a second. Other clients can still read the metrics, even when the controller has to check their
+// tokens again.
 func TestSecureMetricsBesideStrangers(t *testing.T) {
 	s := newScraper(newSpace(t))
 	p := s.private("-metrics-secure")
 	token := s.token("prometheus")
 	s.mayRead("prometheus")
 	s.awaitAnswer(p, serve.MetricsPath, token, 200, "podmanager_panics_total")
-	const length, perSecond = 13 * time.Second, 100 // a review is cached for 10 s, and 50 a second are sent
+	const length, perSecond = 13 * time.Second, 100 // the controller caches a review for 10 s, and sends at most 50 a second
 	pace := time.NewTicker(time.Second / perSecond)
 	defer pace.Stop()
 	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {

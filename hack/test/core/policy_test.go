@@ -95,7 +95,8 @@ func TestPodRights(t *testing.T) {
 	}
 }
 
-// A permission for pods only counts in its namespace, and the built-in role edit includes it. The message is all that a user gets to read.
+// A permission for pods counts only in its namespace, and the built-in role edit includes it. The test compares the whole message, because users see
+// nothing else.
 func TestPodRightsOfNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)

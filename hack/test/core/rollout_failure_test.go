@@ -122,7 +122,7 @@ func firstFailure(past []harness.Sighting, image string) time.Time {
 	return time.Time{}
 }
 
-// If the template is corrected while the rollout is halted, the rollout continues at once, also in place.
+// If the user corrects the template while the rollout is halted, the rollout continues at once. This holds for updates in place, too.
 func TestHaltIsMended(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]string{

@@ -111,7 +111,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A return to the old template touches no pod. After that, the bad template is tried again.
+// After a rollback, a user returns to the old template, which touches no pod. If the user then applies the bad template again, it is tried again.
 func TestRollbackIsForgotten(t *testing.T) {
 	s := newSpace(t)
 	policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"

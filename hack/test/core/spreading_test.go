@@ -61,8 +61,8 @@ func average(nodes map[string][]string, prefix string, place func(node string) s
 	return float64(used) / float64(workloads)
 }
 
-// Eight PodManagers use as many nodes and zones as eight Deployments beside them, on average: when their first pods are created, and, with pods in
-// zones, after a rollout. Most nodes are in one zone, so that pods spread over nodes alone would leave zones out.
+// On average, eight PodManagers use about as many nodes as eight Deployments beside them, and after a rollout also as many zones. Most nodes are in
+// one zone, so pods that are spread over nodes alone would leave zones out.
 func TestSpreadsLikeDeployments(t *testing.T) {
 	const workloads, replicas = 8, 5
 	for name, zones := range map[string][]string{"without zones": {"", "", "", "", ""}, "with zones": {"a", "a", "a", "a", "b", "c"}} {

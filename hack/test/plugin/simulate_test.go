@@ -24,8 +24,8 @@ func templateOf(image string) string {
 }
 
 // A simulation agrees with what happens afterwards: the same actions on the same pods in the same order, the same minimum of available pods, the
-// same maximum of pods, and the same outcome. The specs leave no choice: one pod at a time, and no new pod before the old one is gone, because
-// the names of new pods depend on that.
+// same maximum of pods, and the same outcome. The specs allow only one order of actions: one pod at a time, and no new pod before the old one is
+// gone, because the names of new pods depend on that.
 func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 	t.Parallel()
 	const (

@@ -150,7 +150,7 @@ func TestEveryVerbIsTried(t *testing.T) {
 	}
 }
 
-// A user who may only view PodManagers sees what is visible, and is told what is missing.
+// A user who may only view PodManagers gets as much as the role permits. The plugin says what is missing, and why.
 func TestUserWhoMayOnlyLook(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
