@@ -49,7 +49,7 @@ func skipLongRaces(t *testing.T, how string) {
 	}
 }
 
-// Each replica notices a restore exactly once, whether the versions show it or not, and then converges to the restored state.
+// Each replica notices a restore exactly once, even if the server's version is as high as before by then. It then converges to the restored state.
 func TestRestore(t *testing.T) {
 	for how, settings := range runs {
 		for when, restore := range restores {

@@ -22,7 +22,7 @@ import (
 // time where a file has this one.
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// verbs are the plugin's verbs that Argo CD's actions repeat. undo is none of them, because it reads revisions.
+// verbs are the plugin's verbs that Argo CD's actions repeat. undo is not among them, because it reads revisions.
 var verbs = map[string]func(*v1.PodManager, time.Time) (change.Change, error){
 	"restart": change.Restart, "pause": change.Pause, "resume": change.Resume, "retry": change.Retry, "promote": change.Promote(intstr.FromInt32(0)),
 }

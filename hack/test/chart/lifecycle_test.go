@@ -107,8 +107,8 @@ func TestTakeOverGiven(t *testing.T) {
 	installed(t, "v0.9.0", formerShortName)
 }
 
-// takeOver installs a release that takes over a CRD which kubectl has applied, until the test is over, and returns the release's notes. It calls
-// prepare before it installs the release.
+// takeOver calls prepare, and then installs a release that takes over the CRD, which kubectl has applied. It returns the release's notes. When the
+// test is over, it uninstalls the release.
 func takeOver(t *testing.T, prepare func()) string {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
