@@ -14,7 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The pods of a revision are ready for a second and then crash. All pods are updated, but the revision never becomes current.
+// The pods of a revision are ready for a second and then crash. Even if all pods are updated in the meantime, the revision never becomes current,
+// and is rolled back.
 func TestBakeTime(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3, 20} {
