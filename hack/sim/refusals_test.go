@@ -89,7 +89,8 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	var warnings strings.Builder
 	c.server.Admit(func(_ context.Context, review *apiserver.Review) error {
 		if event, isEvent := review.Object.(*eventsv1.Event); isEvent && event.Type == corev1.EventTypeWarning {
-			// Collected here, because events of the same instant have the same name. That happens only in fake time.
+			// The test does not read the warnings from the stored events: under fake time, two events of the same instant have the same name, and the second
+			// one is not stored.
 			fmt.Fprintln(&warnings, event.Note)
 		}
 		if !isOn || !write.matches(review) {

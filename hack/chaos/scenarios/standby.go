@@ -30,8 +30,8 @@ const (
 	beatWriters = 16
 )
 
-// standby lets a second controller see as many events as in days while the first one leads. The second one must keep nothing but its caches, and
-// must take over at once when the leader is stopped.
+// standby runs a second controller, which sees as many events as in several days while the first one leads. The second one must keep nothing but its
+// caches, and must take over at once when the leader is stopped.
 func standby(a scene) {
 	least, most, length := 10000, 20000, time.Minute // fewer would be lost in the noise
 	if a.Short {

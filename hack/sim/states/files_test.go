@@ -29,7 +29,7 @@ func fileOf(name string) string {
 	return filepath.Join(customization, "testdata", strings.Trim(regexp.MustCompile(`[^a-z]+`).ReplaceAllString(name, "-"), "-")+".yaml")
 }
 
-// The files have what the controller makes of each state.
+// Each file has the object as the controller leaves it in that state.
 func TestStates(t *testing.T) {
 	files := []string{}
 	for _, states := range []map[string]func(*space){judged, further} {

@@ -126,7 +126,7 @@ func TestDefaultPorts(t *testing.T) {
 	}
 }
 
-// With metrics.prometheusRule.runbookURL each alert links to its section, and is otherwise the same.
+// If metrics.prometheusRule.runbookURL is set, each alert links to its section of the manual. Nothing else in the alert changes.
 func TestRunbookURL(t *testing.T) {
 	const manual = "https://wiki.example.com/podmanager"
 	want, err := monitoring.ReadAlerts(monitoring.AlertsFile)

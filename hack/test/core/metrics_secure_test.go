@@ -73,7 +73,8 @@ func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// awaitAnswer waits until a path answers with this code and this part of a text. The controller caches reviews for a while.
+// awaitAnswer waits until a request for a path gets this status code, and a body that contains part. That may take a while, because the controller
+// caches reviews.
 func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part string) {
 	s.T.Helper()
 	s.AwaitFor(2*harness.Patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
@@ -114,7 +115,8 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-// If the API server cannot authenticate or authorize a client, the metrics cannot be read. Once it can again, they can be read.
+// While the API server cannot authenticate or authorize a client, the controller does not serve its metrics to the client. It does so again once the
+// API server can.
 func TestSecureMetricsWithoutReviews(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {

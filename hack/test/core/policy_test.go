@@ -179,7 +179,7 @@ func (s *space) grant(user, verbs string, resources ...string) {
 }
 
 // as makes a request as a user. No argument may contain a space. kubectl replace reads the object before it writes it. If the controller writes the
-// status in between, as tries again.
+// status between the two, as runs kubectl again.
 func (s *space) as(user string, what request) (out string, err error) {
 	for range 10 {
 		out, err = s.TryKubectl(what.input, append(strings.Fields(what.arguments), "--as", user)...)

@@ -36,7 +36,7 @@ func TestBakeTime(t *testing.T) {
 	}
 }
 
-// The same with the default policy: the rollout halts, and the status says so.
+// With the default policy, the rollout of a revision that crashes after a second halts, and the status says so.
 func TestBakeTimeHalt(t *testing.T) {
 	s := newSpace(t)
 	baked := "{replicas: 3, failurePolicy: {gracePeriodSeconds: 4}, image: '%s'}"

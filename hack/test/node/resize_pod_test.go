@@ -13,7 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// ofPod returns the spec of two pods with limits of their own. Their container has none, and may use all of the pod's.
+// ofPod returns the spec of two pods with pod-level limits. Their container has no limits, and may use as much as the pod.
 func ofPod(limits string, is size) string {
 	return fmt.Sprintf("{replicas: 2, updateStrategy: {rollingUpdate: {%s}}, failurePolicy: {gracePeriodSeconds: 0}, "+
 		"template: {metadata: {labels: {app: web}}, spec: {nodeSelector: {type: real}, terminationGracePeriodSeconds: 5, "+

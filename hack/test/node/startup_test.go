@@ -44,7 +44,8 @@ func TestStartupProbeKills(t *testing.T) {
 	}
 }
 
-// A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and reports what it waits for.
+// A startup probe never succeeds, and may fail for a long time before the kubelet kills the container. The rollout waits at the first pod until its
+// deadline, and reports what it waits for.
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	for way, limits := range ways {

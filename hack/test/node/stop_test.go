@@ -82,7 +82,7 @@ func (s *space) release() {
 	s.tell(&going[0], "/release")
 }
 
-// goes is what is expected of a deleted pod: how long its container runs at least, and the exit code.
+// goes is how a deleted pod has to end: how long its container runs at least, and the exit code.
 type goes struct {
 	atLeast  time.Duration
 	exitCode int32

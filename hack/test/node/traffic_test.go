@@ -75,7 +75,7 @@ func (t *traffic) send() {
 	t.answered[node]++
 }
 
-// get sends a request that does not depend on the state of the test: it must not be ended with it.
+// get sends a request without the test's context. Otherwise a request that is in flight when the clients are stopped would count as lost.
 func get(address string) error {
 	response, err := client.Get(address)
 	if err != nil {

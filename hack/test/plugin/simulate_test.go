@@ -167,8 +167,8 @@ func (s *space) rest(name, reason string) {
 	})
 }
 
-// simulate reads a file as kubectl apply does: it keeps fields that other clients set, removes fields that only the last applied file set, and
-// refuses what the API server refuses.
+// simulate reads a file as kubectl apply does: it keeps fields that other clients set, removes fields that were in the last applied file and are not
+// in this one, and refuses what the API server refuses.
 func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{image: 'app:1', "+hasty+"}")
@@ -217,7 +217,7 @@ func TestSimulateRefusesWhatApplyRefuses(t *testing.T) {
 	}
 }
 
-// Flux applies on the server side, without a last applied file. Fields that it owns and no longer sets are removed all the same.
+// Flux uses server-side apply, so there is no last applied file. Fields that Flux owns and no longer sets are removed nevertheless.
 func TestSimulateOfWhatFluxOwns(t *testing.T) {
 	s := newSpace(t)
 	manifest := `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"replicas":1,"image":"app:1"}}`

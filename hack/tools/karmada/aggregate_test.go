@@ -135,7 +135,7 @@ func TestAggregatedCounts(t *testing.T) {
 	})
 }
 
-// The condition reports what is going on in one cluster rather than what is done in another.
+// If one cluster is done and another is not, the condition reports the one that is not.
 func TestAggregatedProgress(t *testing.T) {
 	for second, want := range map[string]string{"updated": "Complete", "paused-with-a-change-waiting": "Paused", "rolling": "RollingOut"} {
 		equal(t, condition(aggregated(t, template(t), members(t, "updated", second)...), "Progressing")["reason"], want)
