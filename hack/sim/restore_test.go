@@ -68,7 +68,7 @@ func TestRestore(t *testing.T) {
 					time.Sleep(time.Minute)
 					l.expect("late 2, web 8")
 					restore(l, before)
-					l.patch("web", `{"spec":{"replicas":5}}`) // the same generation as the change that was reverted
+					l.patch("web", `{"spec":{"replicas":5}}`) // this gets the generation of the change that was reverted
 					time.Sleep(time.Minute)
 					l.expect("early 2, web 5")
 					time.Sleep(3 * time.Minute)

@@ -55,7 +55,7 @@ func etcdRestore(a scene) {
 	if len(owners) != len(before) {
 		a.Must(fmt.Errorf("the restore did not work: the owners are %v", owners))
 	}
-	a.Scale("web", 5) // the same generation as the scaling that was reverted
+	a.Scale("web", 5) // this gets the generation of the scaling that was reverted
 	a.Settle()
 	a.Judge()
 }
