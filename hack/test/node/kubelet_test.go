@@ -15,8 +15,8 @@ import (
 const (
 	// tolerant pods are evicted a second after their node is lost.
 	tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
-	// aMebibyte is a request for memory. Under memory pressure a kubelet admits only pods with such a request, and after a restart it admits all pods
-	// again.
+	// aMebibyte is a request for memory. Under memory pressure a kubelet admits only pods with such a request, and a kubelet that restarts decides
+	// again about every pod.
 	aMebibyte = ", resources: {requests: {memory: 1Mi}}"
 )
 

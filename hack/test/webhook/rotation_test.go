@@ -11,8 +11,8 @@ import (
 )
 
 // The CA is rotated until the old one is removed from the bundle. In the meantime the API server calls one replica, and the test connects to both,
-// with the bundle as its trusted CAs. No call fails. The API server needs up to 2 s to see a CA while it is busy, so the lifetimes are not too
-// short. A controller with half the lifetime creates the first CA, so that its successor follows after 25 s.
+// with the bundle as its trusted CAs. No call fails. The API server has a tenth of the lifetime, 2 s, to see a new CA, which is enough even if it is
+// busy. A controller with half the lifetime creates the first CA, so that its successor follows after 25 s.
 func TestRotation(t *testing.T) {
 	clean(t)
 	start(t, "-webhook-cert-lifetime", "10s").ready(t).end(t)
@@ -55,7 +55,7 @@ func TestRotation(t *testing.T) {
 // If a user deletes the Secret, the controller creates a new CA, and no call fails in the meantime.
 func TestSecretDeleted(t *testing.T) {
 	clean(t)
-	h := start(t, "-webhook-cert-lifetime", "100s") // all API servers see a CA within 10 s
+	h := start(t, "-webhook-cert-lifetime", "100s") // the API server has a tenth of that, 10 s, to see a new CA
 	kubectl(t, manifest(t, h), "apply", "-f", "-")
 	h.ready(t)
 	old := awaitBundle(t)
