@@ -23,7 +23,7 @@ import (
 const memoryLimit = 512 << 20
 
 // slowClients opens count connections, sends the first byte of a request's body on each, and reconnects when a connection is closed, until ctx is
-// done. It returns the number of open connections.
+// done. It returns the current number of open connections, and a function that waits until all clients have ended.
 func (h *hook) slowClients(ctx context.Context, count int) (connected *atomic.Int32, wait func()) {
 	connected = &atomic.Int32{}
 	var all sync.WaitGroup
