@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// goals are the minimum numbers of faults that PodManager's controller must meet in a complete campaign.
+// goals are the minimum numbers of faults that a complete campaign has to inject into PodManager's controller or its environment.
 var goals = []struct {
 	what string
 	most int

@@ -48,7 +48,7 @@ func TestEnter(t *testing.T) {
 	}
 }
 
-// If the user has not set a duration, every scenario runs at least once. Otherwise no run starts after it.
+// If the user has not set a duration, every scenario runs at least once. If the duration is set, no run starts after it is over.
 func TestOver(t *testing.T) {
 	past, future := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
 	tests := map[string]struct {

@@ -18,7 +18,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/faults"
 )
 
-// huntTries is how many rounds a scenario has to catch a mutant, each with another seed. Much of a scenario is random.
+// huntTries is the maximum number of rounds in which a scenario tries to catch a mutant. Each round has another seed, because much of a scenario is
+// random.
 const huntTries = 3
 
 // hunt is a mutant with a scenario that has to catch it.
@@ -53,7 +54,7 @@ func (c *campaign) planHunts(names string) ([]*hunt, error) {
 	return hunts, nil
 }
 
-// chooseMutants returns the mutants whose names match and that suit the caller. It fails if one of them does not apply.
+// chooseMutants returns the mutants whose names match and that suit the caller. It fails if one of their patches does not apply.
 func chooseMutants(names string, suits func(mutants.Mutant) bool) ([]mutants.Mutant, error) {
 	pattern, err := regexp.Compile("^(" + names + ")$")
 	if err != nil {

@@ -1,6 +1,6 @@
 package main
 
-// leavingTable has mutants of what is decided about pods on drained and lost nodes, and about old pods.
+// leavingTable has mutants of the decisions about pods on drained and lost nodes, and about pods that are too old.
 var leavingTable = []entry{
 	{
 		name: "leaving-counts", about: "a pod that is leaving counts as one that serves", by: byWorld, file: "pkg/plan/leaving.go",

@@ -133,7 +133,7 @@ func check(of listed, root string, packages []listed, checked map[string]*checke
 	return err
 }
 
-// choose returns the first sites whose mutants compile, all and by file.
+// choose returns the first sites whose mutants compile, as one list and grouped by file.
 func choose(sites []site, checked map[string]*checkedFile, most int) (chosen []numbered, byFile map[string][]numbered) {
 	byFile = map[string][]numbered{}
 	for _, each := range sites {

@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// A test program takes much longer to build than to run. So all mutants of the sample are built into the same programs: at each site, the rewritten
-// source asks mutantOn whether the site's mutant is the one to play, which an environment variable says.
+// A test program takes much longer to build than to run. So all mutants of the sample are built into the same programs. An environment variable
+// selects the mutant to play: at each site, the rewritten source calls mutantOn to find out whether that is the site's mutant.
 
-// switches is the source that each package with sites gets in addition. A program that is given a file in MUTANT_HITS writes there which sites it
-// has reached.
+// switches is a source that is added to each package with sites. If MUTANT_HITS names a file, the program records there which sites it has reached.
 const switches = `package %s
 
 import (

@@ -17,7 +17,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// elsewhere are the kinds of other projects, which hack/tools/autoscalers tests with their own types, and where they name what they scale.
+// elsewhere has the kinds of other projects, and their field that names the object to scale. hack/tools/autoscalers tests objects of these kinds
+// with the types of those projects.
 var elsewhere = map[string]string{
 	"keda.sh/v1alpha1 ScaledObject":               "scaleTargetRef",
 	"autoscaling.k8s.io/v1 VerticalPodAutoscaler": "targetRef",

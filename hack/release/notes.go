@@ -47,7 +47,8 @@ type group struct {
 	without []string
 }
 
-// A commit belongs to the first group that contains one of its files. Folders show what reaches users, while the areas of subjects come and go.
+// A commit belongs to the first group that contains one of its files. The folders show whether a change reaches users. The areas in the subjects of
+// commits do not, because they change over time.
 var groups = []group{
 	{"API", []string{"pkg/apis/", "artifacts/crd.yaml"}, nil},
 	{"Controller", []string{"cmd/controller/", "pkg/"}, []string{"pkg/generated/", "pkg/plugin/", "pkg/world/"}},

@@ -52,7 +52,8 @@ func readOperator(manifests []manifest) (operator, error) {
 	return found, nil
 }
 
-// readRules collects the rules of the roles that are bound to the ServiceAccount, and what is neither a part of these nor the Deployment.
+// readRules collects the rules of the roles that are bound to the ServiceAccount. All objects but the Deployment, the ServiceAccount, and these
+// roles and bindings go to others.
 func (o *operator) readRules(manifests []manifest, account string) {
 	bound := map[string]bool{}
 	for _, one := range manifests {

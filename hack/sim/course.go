@@ -88,8 +88,9 @@ func (c *Cluster) setTraits() {
 	c.story.tell("pruned: %q, mirror: %q, crowd: %t, trouble: %v, rules: %v", c.rules.prunes, c.rules.mirror, c.hasCrowd, c.troubles, c.rules.kinds)
 }
 
-// settle waits until nothing happens any more, and then checks the result. If a new process finds something to do, the old one has missed it. If a
-// guarantee was already violated, settle returns at once: the rest of the course would take time and tell us little.
+// settle waits until nothing happens any more, and then checks the result. It also restarts all replicas: if a new process finds something to do,
+// the old one has missed it. If a guarantee was already violated, settle returns at once, because the rest of the course would take time and tell us
+// little.
 func (c *Cluster) settle() {
 	if c.judge.isBroken() {
 		return
@@ -104,7 +105,7 @@ func (c *Cluster) settle() {
 		c.killReplica(slot)
 	}
 	pause(c.ctx, restarted)
-	if c.rules.prunes != "rollout" { // the part of a rollout's state that the API server does not store is lost with the process
+	if c.rules.prunes != "rollout" { // a new process does not know the part of a rollout's state that this API server drops
 		c.judge.checkQuiet(began, false, "all was calm before the restart")
 	}
 }

@@ -1,5 +1,5 @@
-// Package sim runs the entire, unmodified controller in a simulated cluster under fake time. Hours of faults take seconds, and a busy machine makes
-// a run slower but does not change its result.
+// Package sim runs the entire, unmodified controller in a simulated cluster under fake time. Hours of faults take seconds. A busy machine makes a
+// run slower, but no time limit is exceeded because of that.
 //
 //	cluster.go   a cluster: API server, nodes, garbage collector, replicas of the controller; course.go a course of faults and calm
 //	apiserver    the API server

@@ -14,8 +14,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The controller has created pods that its watch does not show yet. It skipped the names of another owner's pods, which are now deleted. If it
-// created its pods again, they would get the names that became free, and there would be too many.
+// Foreign pods have the names web-2 to web-4, so a scale-up to 5 pods creates web-5 to web-7. Before the controller sees the new pods, the foreign
+// pods are deleted, and the watch of pods stalls. The controller must not create the pods a second time: with the names that are free now, the
+// creates would succeed, and there would be too many pods.
 func TestHalfSeenScaleUp(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		pods := c.kube.CoreV1().Pods("team-a")

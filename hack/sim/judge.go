@@ -37,11 +37,11 @@ type judge struct {
 	mu       sync.Mutex
 	managers map[types.UID]*managed
 	pods     map[types.UID]*corev1.Pod
-	// out is when a node stopped being cordoned or lost; zero while it still is.
+	// out has the time at which a node stopped being cordoned or lost. The time is zero while the node still is.
 	out map[string]time.Time
-	// ready and unready are when a pod last became ready and last stopped being ready.
+	// ready and unready have the times at which a pod last became ready, and last stopped being ready.
 	ready, unready map[types.UID]time.Time
-	// orphaned is when a pod lost its owner. sent is when the controller sent a delete or patch of a pod.
+	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a delete or patch of a pod.
 	orphaned map[types.UID]time.Time
 	sent     map[*apiserver.Request]time.Time
 	// writes are the controller's recent writes, except to Leases and events. changed is when any client last changed any other object.

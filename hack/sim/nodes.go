@@ -145,7 +145,7 @@ func (r *podRunner) read() *corev1.Pod {
 	return r.latest
 }
 
-// fails reports whether a container of the pod is waiting to be restarted.
+// fails reports whether a container of the pod waits to be restarted, or for the next try to pull its image.
 func (r *podRunner) fails() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

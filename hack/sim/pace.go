@@ -22,7 +22,7 @@ const (
 type pace struct {
 	requests map[string][]time.Time
 	blamed   map[string]bool // kinds that were reported already
-	// refused is when a rule first blocked a PodManager. told are the messages of rules that were reported to users of a PodManager.
+	// refused has the time at which a rule first blocked a PodManager. told has the messages of rules that were reported to users of a PodManager.
 	refused map[string]time.Time
 	told    map[string]bool
 }

@@ -167,7 +167,8 @@ func TestRolloutBesideAStalledWatch(t *testing.T) {
 	})
 }
 
-// After a live read, an edit does not wait for an event in an idle cache.
+// A live read of pods gets a newer version than the cache, which no event reaches while no pod changes. The controller must not wait until the cache
+// has that version: it observes every later edit within 2 s.
 func TestEditAfterALiveRead(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
 		c.apply(t, "team-a", "web", 2, nil)

@@ -67,8 +67,8 @@ const (
 	stepLength, mostTries = time.Minute, 160
 )
 
-// Whichever write is refused, and with whichever error: it is retried with backoff, the refusal is reported, and unrelated work goes on. Once the
-// write is admitted again, everything converges.
+// The API server refuses one kind of write, with one kind of error. The controller retries the write with backoff and reports the refusal, and
+// unrelated work continues. Once the write is admitted again, everything converges.
 func TestRefusals(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes this test ten times slower, and the courses have as much concurrency")
@@ -89,7 +89,8 @@ func testRefusal(t *testing.T, c *Cluster, write refusedWrite, refusal error) {
 	var warnings strings.Builder
 	c.server.Admit(func(_ context.Context, review *apiserver.Review) error {
 		if event, isEvent := review.Object.(*eventsv1.Event); isEvent && event.Type == corev1.EventTypeWarning {
-			// Collected here, because events of the same instant have the same name. That happens only in fake time.
+			// The test does not read the warnings from the stored events: under fake time, two events of the same instant have the same name, and the second
+			// one is not stored.
 			fmt.Fprintln(&warnings, event.Note)
 		}
 		if !isOn || !write.matches(review) {
@@ -130,7 +131,7 @@ func checkTries(t *testing.T, write refusedWrite, refusal error, tries int) {
 		t.Error("nothing was refused")
 	}
 	if write.resource == "podmanagers" && apierrors.IsConflict(refusal) {
-		tries /= 2 // after a conflict, the status is patched
+		tries /= 2 // after a conflict the controller patches the status, which is refused, too
 	}
 	if tries > mostTries {
 		t.Errorf("%d tries in five minutes, want %d at the most", tries, mostTries)

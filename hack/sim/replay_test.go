@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/hack/sim/luck"
 )
 
-// TestReplay plays seeds repeatedly: the result must be the same each time. SIM_TRIES=100 plays whole courses that many times each, and SIM_SEED=5
-// selects another seed.
+// TestReplay plays seeds repeatedly: the result must be the same in most tries. SIM_TRIES=100 plays whole courses that many times each, and
+// SIM_SEED=5 selects another seed.
 //
 // The seeds have courses without shards. With shards, as in seed 2, requests for several Leases and caches are in flight at the same instant, and
 // most tries differ.

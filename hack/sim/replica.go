@@ -36,7 +36,7 @@ func (c *Cluster) start(name string) *replica {
 	c.running.Go(func() {
 		defer close(r.ended)
 		defer stop()
-		// Processes do not start at the same instant. Each is busy for a while, and must not take turns with others.
+		// The processes start at different instants. Each is busy while it starts, and its goroutines must not take turns with those of another process.
 		pause(ctx, time.Duration(hashOf(name)%1000)*time.Millisecond)
 		if err := c.runController(ctx, r); err != nil && ctx.Err() == nil {
 			c.story.tell("%s has ended: %v", name, err)

@@ -25,7 +25,8 @@ var runs = map[string]settings{
 	"alone": {replicas: 1}, "elected": {replicas: 2, elects: true}, "sharded": {replicas: 2, elects: true, shards: 4},
 }
 
-// restores are the ways in which versions may develop until a controller notices a restore.
+// restores are the ways to restore the state of an earlier version. They differ in the version from which the server continues, and in what is
+// written before the controller can notice the restore.
 var restores = map[string]func(l *longRun, before int64){
 	"caught up at once":           func(l *longRun, before int64) { l.restore(before, l.server.Version()-before) },
 	"ahead":                       func(l *longRun, before int64) { l.restore(before, 1000) },
@@ -35,7 +36,7 @@ var restores = map[string]func(l *longRun, before int64){
 		for range 5000 {
 			l.touchForeign()
 		}
-		time.Sleep(2 * time.Minute) // bookmarks tell the informers
+		time.Sleep(2 * time.Minute) // until bookmarks have told the informers the newest version
 		l.restore(before, 0)
 	},
 }
@@ -48,7 +49,7 @@ func skipLongRaces(t *testing.T, how string) {
 	}
 }
 
-// Each replica notices a restore exactly once, whether the versions show it or not, and then converges to the restored state.
+// Each replica notices a restore exactly once, even if the server's version is as high as before by then. It then converges to the restored state.
 func TestRestore(t *testing.T) {
 	for how, settings := range runs {
 		for when, restore := range restores {
@@ -67,7 +68,7 @@ func TestRestore(t *testing.T) {
 					time.Sleep(time.Minute)
 					l.expect("late 2, web 8")
 					restore(l, before)
-					l.patch("web", `{"spec":{"replicas":5}}`) // the same generation as the change that was reverted
+					l.patch("web", `{"spec":{"replicas":5}}`) // this gets the generation of the change that was reverted
 					time.Sleep(time.Minute)
 					l.expect("early 2, web 5")
 					time.Sleep(3 * time.Minute)
@@ -154,14 +155,14 @@ func TestNoRestore(t *testing.T) {
 	}
 }
 
-// longRun is a cluster in which the controller runs, in one or two replicas. Nothing fails by chance; each test causes its own faults.
+// longRun is a cluster that runs the controller for minutes. Only the test itself causes faults.
 type longRun struct {
 	*Cluster
 	t       *testing.T
 	touches int
 }
 
-// runLong runs a controller, and returns how many rewinds it noticed.
+// runLong runs a test with the controller, and returns how many rewinds the replicas noticed.
 func runLong(t *testing.T, settings settings, test func(*longRun)) int {
 	t.Helper()
 	var live io.Writer
@@ -237,7 +238,7 @@ func (l *longRun) patch(name, patch string) {
 	l.must(err)
 }
 
-// touch changes an annotation of a PodManager, which needs no action.
+// touch changes an annotation of a PodManager. The controller need not do anything about it.
 func (l *longRun) touch(name string) {
 	l.t.Helper()
 	l.touches++
@@ -258,7 +259,7 @@ func (l *longRun) restore(version, ahead int64) {
 	l.Cluster.restore(l.server.Version()-version, ahead)
 }
 
-// catchUp restores, and then writes until the version exceeds the newest one before the restore.
+// catchUp restores a version, and then calls touch until the server's version exceeds the newest one before the restore.
 func (l *longRun) catchUp(version int64, touch func()) {
 	l.t.Helper()
 	newest := l.server.Version()

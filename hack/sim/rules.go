@@ -22,7 +22,8 @@ import (
 // rules are the admission policies, webhooks and quotas of a cluster. They come and go.
 type rules struct {
 	c *Cluster
-	// prunes is a status field that is missing in the CRD, as in an older one. mirror is a namespace whose images are always mapped.
+	// prunes is a field of the status that the API server drops, as if the CRD were older than the controller. mirror is a namespace in which a webhook
+	// maps the images of all pods, at all times.
 	prunes, mirror string
 	kinds          []string // the kinds of rules that come and go
 

@@ -126,7 +126,7 @@ func cpuTime(t *testing.T) time.Duration {
 // fixedCourses is the number of courses with faults that TestFixedCourses plays. They take about 30 s on one core.
 const fixedCourses = 10
 
-// The unit tests play the same courses with faults every time.
+// TestFixedCourses plays the same courses with faults every time.
 func TestFixedCourses(t *testing.T) {
 	if isRaced {
 		t.Skip("the race detector makes this test too slow")

@@ -26,9 +26,10 @@ const stopping = "stopping"
 
 // timely tracks what is due, and the faults that may delay it.
 type timely struct {
-	// troubles is when the faults in a namespace end. The key "" stands for all namespaces, and the key stopping for processes that are told to stop.
+	// troubles has the time at which the faults in a namespace end. The key "" stands for all namespaces, and the key stopping for processes that are
+	// told to stop.
 	troubles map[string]time.Time
-	// heard is when an event last reported the creation of a pod. If there were more pods than the event names, it applies to the whole namespace.
+	// heard has the time at which an event last reported the creation of a pod. If there were more pods than the event names, the key is the namespace.
 	heard map[string]time.Time
 }
 

@@ -45,7 +45,7 @@ const (
 	Idle          = "idle"                    // the controller is idle
 	Alone         = "alone"                   // few pods of ours, before there is a crowd
 	Crowd         = "crowd"                   // the same, among very many pods of other owners
-	FewNodes      = "few nodes"               // one owner that wants to know of drained nodes, in a small cluster
+	FewNodes      = "few nodes"               // one owner that replaces the pods of drained nodes, in a small cluster
 	ManyNodes     = "many nodes"              // the same, in a large one
 	StandbyBefore = "standby before"          // a standby that has seen some events
 	Standby       = "standby"                 // the same, after very many events

@@ -94,7 +94,7 @@ func (b *Bench) say(format string, args ...any) { b.print(fmt.Sprintf(format, ar
 func (b *Bench) setUp(ctx context.Context) error {
 	b.say("starting the cluster %s", b.settings.Cluster)
 	folder := filepath.Join(b.settings.Out, "lab")
-	// New logs would be appended to those of an earlier run, which say that a controller is ready that is no longer running.
+	// The logs of an earlier run say that its controllers are ready. New logs would be appended to them, and a new controller would seem ready at once.
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ const (
 	fleetTime = 20 * time.Second
 )
 
-// runNodes measures what it costs to watch the nodes of a large cluster for a single PodManager that wants to know of drained nodes. There is no
+// runNodes measures what it costs to watch the nodes of a large cluster because a single PodManager replaces the pods of drained nodes. There is no
 // peer: the ReplicaSet controller does not watch nodes.
 func (b *Bench) runNodes(ctx context.Context) error {
 	s, err := b.begin(ctx, b.managers.hasty(), 1)
@@ -99,7 +99,7 @@ const fleetLabel = "bench.podmanager/fleet"
 
 func nodeName(index int) string { return fmt.Sprintf("fleet-%d", index) }
 
-// newNode returns a node as large as those of real clusters, most of which are images. It accepts no pods.
+// newNode returns a node object as large as those of real clusters, where the list of images takes most of the space. The node accepts no pods.
 func newNode(index int) *corev1.Node {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
@@ -107,7 +107,7 @@ func newNode(index int) *corev1.Node {
 			Labels: map[string]string{
 				fleetLabel: "", corev1.LabelTopologyZone: fmt.Sprintf("zone-%d", index%3), corev1.LabelHostname: nodeName(index),
 			},
-			// The controller manager would set it, 20 times a second, and this workload would have to wait for that.
+			// Otherwise the controller manager would add this annotation to 20 nodes a second, and the workload would have to wait for that.
 			Annotations: map[string]string{"node.alpha.kubernetes.io/ttl": "300"},
 		},
 		Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: fleetLabel, Effect: corev1.TaintEffectNoSchedule}}},

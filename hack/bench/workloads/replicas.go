@@ -43,7 +43,7 @@ func (s *step) withReplicas(ctx context.Context, count int, flags []string, call
 	return nil
 }
 
-// awaitDivided waits until, for a while, the numbers of shards that the replicas hold have differed by at most one. Meanwhile the caches fill.
+// awaitDivided waits until the shards have been evenly divided for a while: no replica holds two more than another. Meanwhile the caches fill.
 func (r replicas) awaitDivided(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

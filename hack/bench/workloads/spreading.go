@@ -25,8 +25,8 @@ func (b *Bench) spreadAs(value, title string) contender {
 	return spread{&changed, title}
 }
 
-// runSpreading measures what it costs to spread pods whose template does not say how: the constraints make pods larger, and the scheduler counts pods
-// for them. The scheduler spreads the pods of ReplicaSets by itself.
+// runSpreading measures what it costs to spread pods whose template does not say how. The constraints make pods larger, and the scheduler has to
+// count pods to satisfy them. The scheduler spreads the pods of ReplicaSets without constraints.
 func (b *Bench) runSpreading(ctx context.Context) error {
 	contenders := []contender{b.spreadAs("auto", figures.Spread), b.spreadAs("none", figures.Unspread), b.replicaSets}
 	return b.inTurn(ctx, contenders, func(s *step) error { return s.measureSpreading(ctx, b.sizes.Tens) })

@@ -5,7 +5,7 @@ import v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 // templateTrials returns values for the fields of the template that matter most to a controller. If the CRD admits an invalid value, the API server
 // refuses the pod, and the status must report it.
 func templateTrials() []Trial {
-	// A stuck rollout leaves the existing pods alone.
+	// While a rollout is stuck, the status reports one of these reasons. The rollout leaves the existing pods alone.
 	invalid := []string{v1.ReasonInvalidPod}
 	unready := []string{v1.ReasonRollingOut, v1.ReasonHalted, v1.ReasonPodsNotReady}
 	metadata, spec := []string{"template", "metadata"}, []string{"template", "spec"}

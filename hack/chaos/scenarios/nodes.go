@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// drained is a PodManager that only nodes disturb. Its PodDisruptionBudget lets none of its pods be missing.
+	// drained is a PodManager that only nodes disturb. Its PodDisruptionBudget requires all of its pods to be available.
 	drained, drainedReplicas = testenv.CanaryPrefix + "web", 3
 	// poolSize is the number of nodes that the scenario has for itself.
 	poolSize = 4
@@ -32,8 +32,9 @@ const (
 	nodeLimit = time.Minute
 )
 
-// drainsAndLosses drains nodes and disconnects them, while users churn and the controller is killed. All pods run on nodes of the scenario's own.
-// Each drain has to end, without a moment in which fewer pods serve than the budget says, and the pods of a lost node have to be replaced.
+// drainsAndLosses drains nodes and disconnects them, while users churn and the controller is killed. All pods run on nodes that only this scenario
+// uses. Each drain has to end, and at no time may fewer pods serve than the PodDisruptionBudget requires. The pods of a lost node have to be
+// replaced.
 func drainsAndLosses(a scene) {
 	rounds := 10
 	if a.Short {
@@ -104,7 +105,7 @@ func (p *pool) remove() {
 	}
 }
 
-// place lets an owner's pods run on the pool's nodes only, and leave them before they are gone.
+// place makes an owner's pods run only on the pool's nodes. The controller replaces them before they are gone when their node is drained or lost.
 func (p *pool) place(options *testenv.OwnerOptions) {
 	spec := options.Spec
 	options.Spec = func(s *v1.PodManagerSpec) {
@@ -146,7 +147,7 @@ func (p *pool) drain(node string) {
 	p.patch(node, `{"spec":{"unschedulable":null}}`)
 }
 
-// lose disconnects a node until its pods are replaced. When it returns, it has rebooted, and its pods are gone.
+// lose disconnects a node, waits until its pods are replaced, and deletes them. Then the node is back, as after a reboot.
 func (p *pool) lose(node string) {
 	p.patch(node, `{"metadata":{"annotations":{"simulate.podmanager/lost":""}}}`)
 	p.setReady(node, corev1.ConditionUnknown)
@@ -172,8 +173,9 @@ func (p *pool) lose(node string) {
 	p.Logf("%s is back", node)
 }
 
-// unlessChanged returns options that delete a pod only as it was seen: a user may have relabelled it meanwhile, and then it is the oracle's. No user
-// touches the pods that have a budget. They are evicted without a condition, because the budget would wait for minutes for a pod that stays after all.
+// unlessChanged returns options that delete a pod only if it has not changed since it was read. A user may have turned it into a decoy in the
+// meantime, and the scenario must not delete decoys. Pods with a PodDisruptionBudget are evicted without this condition, because users do not touch
+// them. If the condition failed, the budget would still count the pod as evicted for minutes.
 func unlessChanged(pod *corev1.Pod) *metav1.DeleteOptions {
 	if strings.HasPrefix(pod.Name, testenv.CanaryPrefix) {
 		return nil
@@ -181,7 +183,7 @@ func unlessChanged(pod *corev1.Pod) *metav1.DeleteOptions {
 	return &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &pod.UID, ResourceVersion: &pod.ResourceVersion}}
 }
 
-// podsOn returns the pods on a node. Those that their owners had to release do not count: the oracle watches whether anything happens to them.
+// podsOn returns the pods on a node, except for decoys: no client may touch these after their owners have released them.
 func (p *pool) podsOn(node string) (pods []corev1.Pod) {
 	p.Insist(func() error {
 		list, err := p.Cluster.Kube.CoreV1().Pods(p.Namespace).List(p.Ctx, metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("spec.nodeName", node).String()})

@@ -55,12 +55,12 @@ func etcdRestore(a scene) {
 	if len(owners) != len(before) {
 		a.Must(fmt.Errorf("the restore did not work: the owners are %v", owners))
 	}
-	a.Scale("web", 5) // the same generation as the scaling that was reverted
+	a.Scale("web", 5) // this gets the generation of the scaling that was reverted
 	a.Settle()
 	a.Judge()
 }
 
-// touch changes an annotation of an object, which needs no action.
+// touch changes an annotation of an object. The controller need not do anything about it.
 func (a scene) touch(name string) {
 	a.Must(a.Contender.Patch(a.Ctx, a.Namespace, name, fmt.Sprintf(`{"metadata":{"annotations":{"touched":"%d"}}}`, time.Now().UnixNano())))
 }

@@ -56,7 +56,7 @@ func (a scene) isWrite(r faults.Request) bool {
 	return r.IsWrite() && r.Namespace == a.Namespace && r.Resource != "events"
 }
 
-// awaitCalm waits before the next fault until everything is as wanted.
+// awaitCalm waits until the pods are as requested and the status says so. Scenarios call it before the next fault.
 func (a scene) awaitCalm() {
 	for _, problem := range a.AwaitSettled(testenv.SettleLimit) {
 		a.Violate(problem)

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average. heapNoise is the usual variation of the
-	// heap (70 kB were seen). Three strings for each event are 48 bytes, and their slice has spare capacity.
+	// mostPerEvent is how many bytes each event about a pod may leave in the heap of a standby on average. heapNoise is the usual variation of the heap
+	// (70 kB were seen). A standby that remembered each event would exceed the limit: three strings alone take 48 bytes.
 	mostPerEvent, heapNoise = 10, 128 << 10
 	// takeOver is how soon a standby must finish the work of a leader that was stopped.
 	takeOver = 20 * time.Second
@@ -30,8 +30,8 @@ const (
 	beatWriters = 16
 )
 
-// standby lets a second controller see as many events as in days while the first one leads. The second one must keep nothing but its caches, and
-// must take over at once when the leader is stopped.
+// standby runs a second controller, which sees as many events as in several days while the first one leads. The second one must keep nothing but its
+// caches, and must take over at once when the leader is stopped.
 func standby(a scene) {
 	least, most, length := 10000, 20000, time.Minute // fewer would be lost in the noise
 	if a.Short {

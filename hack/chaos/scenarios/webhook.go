@@ -104,7 +104,7 @@ func (a scene) goOnInV1(conversion *lab.Conversion) {
 	a.deleteSpace()
 }
 
-// settleSoon expects everything to be as wanted within 20 s, while a webhook is broken.
+// settleSoon expects the pods and the status to be as requested within 20 s, while a webhook is broken.
 func (a scene) settleSoon(when string) {
 	began := time.Now()
 	for _, problem := range a.AwaitSettled(20 * time.Second) {
@@ -155,9 +155,9 @@ func (a scene) deleteSpace() {
 // webhookFaults are in the order in which they are injected.
 var webhookFaults = []lab.WebhookFault{lab.WebhookDead, lab.WebhookBabbles, lab.WebhookExpired, lab.WebhookHangs}
 
-// webhookBreaks breaks the webhook that validates every PodManager, in one way after the other, while users churn and roll out. The API server then
-// admits PodManagers without calling it. The controller must not notice, and must finish its work in the meantime. Once the webhook is sound, it
-// must be called again.
+// webhookBreaks breaks the webhook that validates every PodManager, in one way after the other, while users churn and roll out. The API server
+// admits PodManagers although its calls of the webhook fail. The controller must not notice, and must finish its work in the meantime. When the
+// webhook works again, the API server must call it again.
 func webhookBreaks(a scene) {
 	webhook, err := a.Cluster.Validate(a.Ctx, a.Namespace, a.Contender.Kubeconfig(), a.Namespace)
 	a.Must(err)

@@ -89,8 +89,8 @@ func plainJSON(message proto.Message) ([]byte, error) {
 	return plain.Bytes(), err
 }
 
-// checkStatement fails unless a statement is the provenance of these files. It returns what the statement says about their build. A statement is
-// determined by that and by the checksums, so it is generated again, and must have the same bytes.
+// checkStatement fails unless a statement is the provenance of these files. It returns what the statement says about their build. It generates a
+// statement from that and from the checksums, and requires it to have the same bytes as the given one.
 func checkStatement(text []byte, sums map[string]string) (build, error) {
 	var told struct {
 		Subject   []struct{ Digest map[string]string }

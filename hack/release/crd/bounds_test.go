@@ -128,7 +128,7 @@ func (g generator) text(schema map[string]any) string {
 	}
 	text := g.matching(parsed.Simplify())
 	if schema["format"] == "date-time" {
-		return "2026-11-17T12:34:56" + text[19:] // the API server knows how many days a month has
+		return "2026-11-17T12:34:56" + text[19:] // the pattern admits dates that do not exist, but the API server does not
 	}
 	return text
 }

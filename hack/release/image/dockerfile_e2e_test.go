@@ -207,7 +207,7 @@ func playStage(t *testing.T, stage instructions.Stage, architecture string) stri
 			if output, err := shell.CombinedOutput(); err != nil {
 				t.Fatalf("RUN %s: %v\n%s", line, err, output)
 			}
-		case *instructions.ArgCommand: // the values come from outside
+		case *instructions.ArgCommand: // the test sets the values itself
 		default:
 			t.Fatalf("this test does not support the command %s: add it", command)
 		}

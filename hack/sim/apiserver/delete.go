@@ -80,7 +80,7 @@ func checkPreconditions(r *Request, wanted *metav1.Preconditions, present *objec
 	if wanted == nil {
 		return nil
 	}
-	kind := schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind} // the API server puts the kind here
+	kind := schema.GroupResource{Group: r.Resource.Group, Resource: r.Resource.Kind} // the real API server puts the kind where the resource belongs
 	if uid := wanted.UID; uid != nil && *uid != present.GetUID() {
 		return apierrors.NewConflict(kind, r.Name, fmt.Errorf("the UID in the precondition (%s) does not match the UID in record (%s). "+
 			"The object might have been deleted and then recreated", *uid, present.GetUID()))

@@ -65,9 +65,9 @@ func restartContainers(ctx context.Context, t *testing.T, kube kubernetes.Interf
 	}
 }
 
-// Admission maps the new image to the one that the containers already run, or keeps their CPU. The kubelet then has nothing to restart or resize.
-// The update is complete once it is stored, and so is the next one, which reverts the change. Without a mapping, each update restarts every
-// container once.
+// A webhook maps the new image to the one that the containers already run, or a policy keeps their CPU, so the kubelet has nothing to restart or
+// nothing to resize. The update is complete once it is stored, and so is the next one, which reverts the change. Without a mapping, each update
+// restarts every container once.
 func TestChangedByAdmission(t *testing.T) {
 	for name, test := range map[string]struct {
 		hook     apiserver.Admission

@@ -191,7 +191,7 @@ func newPage(r *Request) (page, error) {
 		return p, apierrors.NewBadRequest("specifying resource version is not allowed when using continue")
 	case token != "":
 		return p, p.resume(token)
-	case match == metav1.ResourceVersionMatchExact, match == "" && limit > 0: // without a match, a page of a version is exact
+	case match == metav1.ResourceVersionMatchExact, match == "" && limit > 0: // by default, a list with a limit is exact
 		p.version = version
 	default:
 		p.notOlder = version

@@ -161,7 +161,8 @@ func (o *object) isSame(content Object) bool {
 	return bytes.Equal(inProtobuf.encode(content), o.in(inProtobuf))
 }
 
-// modify changes an object. It calls next with the present state until no other client has written in between, and commits the result.
+// modify changes an object. It calls next with the present state, and commits the result. If another client has written in between, modify starts
+// over.
 func (s *Server) modify(r *Request, next func(present *object) (Object, error)) (*object, error) {
 	for {
 		present := s.get(r.Resource, r.key())

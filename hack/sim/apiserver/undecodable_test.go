@@ -85,7 +85,8 @@ func checkUndecodable(t *testing.T, manager *unstructured.Unstructured) {
 	}
 }
 
-// letGo deletes both PodManagers of a kind. One is gone soon; the other only waits for the garbage collector.
+// letGo deletes both PodManagers with the same bad value. The first is soon gone. The second is deleted with its pods orphaned, and waits only for
+// the garbage collector.
 func letGo(ctx context.Context, t *testing.T, client dynamic.ResourceInterface, kind string) {
 	t.Helper()
 	err1 := client.Delete(ctx, kind, remove)

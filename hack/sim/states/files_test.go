@@ -29,7 +29,7 @@ func fileOf(name string) string {
 	return filepath.Join(customization, "testdata", strings.Trim(regexp.MustCompile(`[^a-z]+`).ReplaceAllString(name, "-"), "-")+".yaml")
 }
 
-// The files have what the controller makes of each state.
+// Each file has the object as the controller leaves it in that state.
 func TestStates(t *testing.T) {
 	files := []string{}
 	for _, states := range []map[string]func(*space){judged, further} {
@@ -89,7 +89,7 @@ func golden(t *testing.T, file string, data []byte) {
 	}
 }
 
-// withoutChance removes what depends on the order of requests that are sent at the same time, or of a map.
+// withoutChance removes what depends on chance: on the order of requests that are sent at the same time, or on the order in which a map is read.
 func withoutChance(object *unstructured.Unstructured) {
 	object.SetManagedFields(nil)
 	object.SetResourceVersion("")

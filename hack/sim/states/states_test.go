@@ -220,7 +220,7 @@ var judged = map[string]func(s *space){
 	},
 }
 
-// further are states that kstatus does not tell apart from one above, and that other tools may.
+// further are states that kstatus cannot distinguish from one of those in judged. Other tools may distinguish them.
 var further = map[string]func(s *space){
 	"edited since": func(s *space) {
 		judged["halted"](s)

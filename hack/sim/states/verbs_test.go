@@ -18,10 +18,11 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 )
 
-// now is when the plugin's verbs are used. The tests of Argo CD, whose actions take the time from the clock, look for it.
+// now is the time at which the plugin's verbs are used. Argo CD's actions take the time from the clock, so the tests of Argo CD accept the actual
+// time where a file has this one.
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// verbs are the plugin's verbs that Argo CD's actions repeat. undo is none of them, because it reads revisions.
+// verbs are the plugin's verbs that Argo CD's actions repeat. undo is not among them, because it reads revisions.
 var verbs = map[string]func(*v1.PodManager, time.Time) (change.Change, error){
 	"restart": change.Restart, "pause": change.Pause, "resume": change.Resume, "retry": change.Retry, "promote": change.Promote(intstr.FromInt32(0)),
 }
@@ -47,7 +48,7 @@ func actionCases(t *testing.T) []actionCase {
 	return cases.ActionTests
 }
 
-// What an action must write is what the plugin's verb of the same name writes. Where an action fails, the verb refuses.
+// The expected output of each action is what the plugin's verb of the same name writes. If an action must fail, the verb must refuse.
 func TestActions(t *testing.T) {
 	tested := map[string]bool{}
 	for _, test := range actionCases(t) {

@@ -28,9 +28,9 @@ const (
 	// systemSpace is the namespace that the README recommends.
 	systemSpace    = "podmanager-system"
 	controllerName = "podmanager-controller"
-	// withImage sets the image, which has no default. Values that come after it win.
+	// withImage sets the image, which has no default. Later arguments override it.
 	withImage = "--values=hack/test/chart/testdata/image.yaml"
-	// repository is the one of that file.
+	// repository is the image's repository in that file.
 	repository = "registry.example.com/podmanager"
 )
 
@@ -163,7 +163,8 @@ func manager(t *testing.T, namespace, name string) *v1.PodManager {
 	return manager
 }
 
-// awaitReady waits until a PodManager is Ready with this many pods and at rest, and returns the names, UIDs and versions of it and its pods.
+// awaitReady waits until a PodManager is Ready with this many pods, none of which is terminating, and its rollout is complete. It returns the names,
+// UIDs and versions of the PodManager and its pods.
 func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	t.Helper()
 	harness.Await(t, fmt.Sprintf("%s to be Ready with %d pods", name, replicas), func() (any, bool) {
@@ -175,7 +176,8 @@ func awaitReady(t *testing.T, namespace, name string, replicas int) string {
 	return versions(t, namespace, name)
 }
 
-// versions returns the names, UIDs and resourceVersions of a PodManager and its pods. If it does not change, no client has written them.
+// versions returns the names, UIDs and resourceVersions of a PodManager and its pods. If two results are equal, no client has written any of these
+// objects in between.
 func versions(t *testing.T, namespace, name string) string {
 	t.Helper()
 	pods, err := shared.cluster.Kube.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "podmanager=" + name})

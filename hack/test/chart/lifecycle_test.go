@@ -15,14 +15,14 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// A release takes over what kubectl apply has installed, is upgraded with its CRD, rolled back and uninstalled. None of this affects PodManagers
-// and their pods, and a new release takes over the CRD that was left behind.
+// A Helm release takes over the objects that kubectl apply has installed. It is upgraded with its CRD, rolled back and uninstalled. None of these
+// steps affects PodManagers and their pods. A new release takes over the CRD that the uninstall has left behind.
 func TestLifecycle(t *testing.T) {
 	namespace := newNamespace(t)
 	inSystem := []string{"--namespace", systemSpace, "--timeout", "3m"}
 	run := func(arguments ...string) string { t.Helper(); return helm(t, append(arguments, inSystem...)...) }
 
-	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // which an interrupted run may have left
+	run("uninstall", "podmanager", "--ignore-not-found", "--wait") // an interrupted run may have left the release
 	notes := run("install", "podmanager", shared.previous, withImage, "--take-ownership", "--force-conflicts", "--wait")
 	if want := "kubectl --namespace " + systemSpace + " rollout status deployment/" + controllerName; !strings.Contains(notes, want) {
 		t.Errorf("the notes do not say what to type, %q:\n%s", want, notes)
@@ -53,7 +53,8 @@ func TestLifecycle(t *testing.T) {
 	run("uninstall", "podmanager", "--wait")
 	stop(t, controller)
 	gone(t)
-	// The controller no longer had the permission to release its Lease. The next one would wait until it expires.
+	// The uninstall has removed the permissions of the controller, so the controller could not release its Lease when it stopped. The next controller
+	// would wait until the Lease expires.
 	kubectl(t, "", "delete", "lease", controllerName, "--namespace", systemSpace)
 	untouched(t, namespace, before, "helm uninstall")
 
@@ -73,7 +74,7 @@ func TestUninstallWithCRD(t *testing.T) {
 		t.Helper()
 		helm(t, append(arguments, "--namespace", systemSpace, "--wait", "--timeout", "3m")...)
 	}
-	run("uninstall", "podmanager", "--ignore-not-found") // which an interrupted run may have left
+	run("uninstall", "podmanager", "--ignore-not-found") // an interrupted run may have left the release
 	run("install", "podmanager", shared.chart, withImage, "--take-ownership", "--force-conflicts")
 	t.Cleanup(func() { // for the other tests
 		if err := shared.cluster.InstallCRD(context.Background()); err != nil {
@@ -94,7 +95,7 @@ func TestUninstallWithCRD(t *testing.T) {
 	})
 }
 
-// If the fields of the CRD were given to Helm before, as the README says, upgrades need no flags.
+// If the user has made Helm the owner of the CRD's fields before, as the README says, upgrades need no flags.
 func TestTakeOverGiven(t *testing.T) {
 	notes := takeOver(t, func() {
 		kubectl(t, "", "apply", "--server-side", "--force-conflicts", "--field-manager=helm", "-f", "artifacts/crd.yaml")
@@ -106,13 +107,13 @@ func TestTakeOverGiven(t *testing.T) {
 	installed(t, "v0.9.0", formerShortName)
 }
 
-// takeOver installs a release that takes over a CRD which kubectl has applied, until the test is over, and returns the release's notes. It calls
-// prepare before it installs the release.
+// takeOver calls prepare, and then installs a release that takes over the CRD, which kubectl has applied. It returns the release's notes. When the
+// test is over, it uninstalls the release.
 func takeOver(t *testing.T, prepare func()) string {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // which an interrupted run may have left
+	helm(t, uninstall...) // an interrupted run may have left the release
 	if err := applyCRD(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func takeOver(t *testing.T, prepare func()) string {
 		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		if err := applyCRD(ctx); err != nil { // for the other tests
+		if err := applyCRD(ctx); err != nil { // the other tests need this CRD
 			t.Error(err)
 		}
 	})

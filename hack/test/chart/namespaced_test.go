@@ -89,7 +89,7 @@ func installKustomization(t *testing.T, namespace, user string) {
 	kubectl(t, "", "rollout", "status", "deployment/"+controllerName, "--namespace", namespace, "--timeout", harness.Patience.String())
 }
 
-// hasRightsIn checks that the controller of a namespace has all of its permissions in another one, or none of them.
+// hasRightsIn checks that the controller of the namespace home has all of its permissions in a namespace or, if want is false, none of them.
 func hasRightsIn(t *testing.T, home, namespace string, want bool) {
 	t.Helper()
 	for _, right := range access.All {
@@ -122,7 +122,7 @@ func staysInside(t *testing.T, log *audit.Log, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With these requests, the controller asks what it may do itself. They have no namespace.
+	// With these requests, the controller asks for its own permissions. They have no namespace.
 	reviews := []string{"selfsubjectaccessreviews", "selfsubjectreviews"}
 	count := 0
 	for _, r := range requests {

@@ -52,7 +52,7 @@ func into[T any](t *testing.T, all []unstructured.Unstructured, kind string) (fo
 	return found
 }
 
-// Every object has commonLabels, and so have pods, but no selector has: a Deployment's selector cannot be changed.
+// Every object and every pod template gets commonLabels. No selector gets them, because a Deployment's selector cannot be changed.
 func TestCommonLabels(t *testing.T) {
 	common := map[string]string{"app.kubernetes.io/part-of": "platform", "example.com/team": "a", "example.com/number": "17"}
 	all := objects(t, render(t, "pods", "--set", "metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,shards=2"))
@@ -92,7 +92,7 @@ func TestLabelsOfOneObject(t *testing.T) {
 	}
 }
 
-// Both Deployments get the environment, the volumes and the network of the node.
+// The values for environment variables, volumes and hostNetwork apply to both Deployments.
 func TestPodsOfBothDeployments(t *testing.T) {
 	for _, deployment := range into[appsv1.Deployment](t, objects(t, render(t, "pods", "--set", "hostNetwork=true")), "Deployment") {
 		spec := deployment.Spec.Template.Spec
@@ -126,7 +126,7 @@ func TestDefaultPorts(t *testing.T) {
 	}
 }
 
-// With metrics.prometheusRule.runbookURL each alert links to its section, and is otherwise the same.
+// If metrics.prometheusRule.runbookURL is set, each alert links to its section of the manual. Nothing else in the alert changes.
 func TestRunbookURL(t *testing.T) {
 	const manual = "https://wiki.example.com/podmanager"
 	want, err := monitoring.ReadAlerts(monitoring.AlertsFile)

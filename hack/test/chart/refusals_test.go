@@ -65,7 +65,7 @@ func TestRefusedValues(t *testing.T) {
 	}
 }
 
-// Values that do not fit together are refused with a sentence that names both, and says what to do. Each alone is accepted.
+// Two values that contradict each other are refused with a message that names both, and says what to do. Each value alone is accepted.
 func TestConflictingValues(t *testing.T) {
 	const apart = "webhook.enabled=true,webhook.deployment.enabled=true,"
 	for values, want := range map[string]string{
@@ -76,7 +76,7 @@ func TestConflictingValues(t *testing.T) {
 		"webhook.enabled=true,namespaces={a}":                                     "webhook.enabled needs rights in the whole cluster",
 		"namespaces={a},metrics.serviceMonitor.enabled=true":                      "metrics.serviceMonitor.enabled does not work with namespaces",
 		"namespaces={a},metrics.serviceMonitor.enabled=true,metrics.secure=false": "",
-		"namespaces={a},metrics.serviceMonitor.enabled=true,rbac.create=false":    "", // another user gives the rights
+		"namespaces={a},metrics.serviceMonitor.enabled=true,rbac.create=false":    "", // another user grants the permissions
 		"metrics.serviceMonitor.enabled=true":                                     "",
 		"webhook.clientCA.secret=a,webhook.clientCA.configMap=b":                  "webhook.clientCA.configMap and webhook.clientCA.secret are both set",
 		apart + "webhook.deployment.serviceAccountName=podmanager-controller":     "webhook.deployment.serviceAccountName names the controller's ServiceAccount",

@@ -17,7 +17,8 @@ import (
 
 const valuesFolder = "hack/test/chart/testdata/values"
 
-// Each value file renders with what it asks for and without what it excludes, and the API server would accept every object.
+// Each value file is rendered. The result contains what the file enables, lacks what it disables, and the API server accepts all objects in a dry
+// run.
 func TestValues(t *testing.T) {
 	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/operator-crds.yaml")
 	kubectl(t, "", "apply", "-f", "hack/test/chart/testdata/cert-manager-crds.yaml")

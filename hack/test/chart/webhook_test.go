@@ -16,7 +16,8 @@ import (
 
 const webhookName = "podmanager-webhook"
 
-// Webhooks in a separate Deployment answer with separate permissions, while the controller runs and serves none.
+// The webhooks run in a Deployment of their own with their own permissions, and answer the API server. The controller runs beside them, and serves
+// no webhooks.
 func TestWebhookDeployment(t *testing.T) {
 	namespace := newNamespace(t)
 	installApart(t)
@@ -51,14 +52,14 @@ func installApart(t *testing.T) {
 	t.Helper()
 	inSystem := []string{"--namespace", systemSpace, "--wait", "--timeout", "3m"}
 	uninstall := append([]string{"uninstall", "podmanager", "--ignore-not-found"}, inSystem...)
-	helm(t, uninstall...) // which an interrupted run may have left
+	helm(t, uninstall...) // an interrupted run may have left the release
 	t.Cleanup(func() {
 		ctx := context.Background()
 		if out, err := exec.CommandContext(ctx, shared.helm, uninstall...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		kubectlQuietly("delete", "secret", webhookName, "--namespace", systemSpace)
-		// An apply would keep the conversion, whose webhook is gone.
+		// kubectl apply would keep spec.conversion of the CRD, which refers to a webhook that is gone.
 		if _, err := shared.cluster.Kubectl(ctx, "replace", "-f", "artifacts/crd.yaml"); err != nil {
 			t.Error(err)
 		}

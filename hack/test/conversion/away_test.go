@@ -38,7 +38,7 @@ func TestWebhookAway(t *testing.T) {
 	}
 	s.refused(refusedCall, "get", alphaName, "hub")
 
-	// Here the API server has to compare the object with the fields that were applied in v1alpha1.
+	// For a server-side apply, the API server has to convert the object to v1alpha1, because some of its fields were applied in that version.
 	if out, err := shared.cluster.KubectlWith(t.Context(), manifestOf("v1", "applied", "{paused: false}"),
 		"apply", "--server-side", "-f", "-", "--namespace", s.Name); err == nil || !strings.Contains(out, refusedCall) {
 		t.Errorf("server-side apply in v1 of an object that was applied in v1alpha1: %v\n%s", err, out)

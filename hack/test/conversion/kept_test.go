@@ -97,7 +97,7 @@ func TestEveryWriteKeepsWhatOnlyV1CanSay(t *testing.T) {
 	}
 }
 
-// If a manifest was exported in v1alpha1, and v1 was changed since, applying it changes only the fields that it has.
+// A user exports a manifest in v1alpha1, and another user then changes the object in v1. Applying the manifest changes only the fields that it has.
 func TestStaleExport(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)

@@ -15,7 +15,8 @@ func storedVersions(t *testing.T) string {
 	return kubectl(t, "get", "crd", "podmanagers.apps.mycompany.com", "-o", "jsonpath={.status.storedVersions}")
 }
 
-// migrate stores objects as v1 that were stored as v1alpha1. Only then can v1alpha1 be removed, and the webhook is not needed any more.
+// kubectl pm migrate rewrites the objects that are stored in v1alpha1, so that they are stored in v1. Only after that can v1alpha1 be removed from
+// the CRD. The webhook is then no longer needed.
 func TestMigrate(t *testing.T) {
 	serveAlpha(t)
 	harness.Await(t, "the PodManagers of other tests to be gone with their namespaces", func() (any, bool) {

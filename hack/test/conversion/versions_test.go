@@ -51,7 +51,7 @@ func TestMadeInAlpha(t *testing.T) {
 	}
 }
 
-// v1alpha1 refuses what v1 would refuse.
+// The API server refuses the same specs in v1alpha1 as in v1.
 func TestAlphaRefuses(t *testing.T) {
 	serveAlpha(t)
 	s := newSpace(t)

@@ -27,7 +27,7 @@ import (
 type webhook struct {
 	address string
 	server  *httptest.Server
-	// rendered is artifacts with the webhook component. installed is the CRD that was last applied.
+	// rendered is the output of kubectl kustomize for artifacts with the webhook component. installed is the CRD that was last applied.
 	rendered, installed string
 	// calls counts the reviews that were received. While hangs is true, they are not answered.
 	calls atomic.Int64

@@ -14,8 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A backup tool such as Velero restores pods first, without owners and status, then ControllerRevisions, and the PodManager last. The PodManager
-// adopts them all. It creates and restarts no pod, and begins no rollout, also if a canary was under way.
+// A backup tool such as Velero restores pods first, without owners and status, then ControllerRevisions, and the PodManager last. The controller
+// adopts the pods and revisions. It creates and restarts no pod, and begins no rollout, even if a canary was under way.
 func TestRestoredFromBackup(t *testing.T) {
 	t.Parallel()
 	t.Run("at rest", func(t *testing.T) {

@@ -56,7 +56,7 @@ func newCost(s *space) *cost {
 	return &cost{space: s, log: s.openAudit(), controller: s.private()}
 }
 
-// changing returns how many syncs did anything.
+// changing returns how many syncs have changed anything.
 func (c *cost) changing() int {
 	return int(metric(c.T, c.controller, "podmanager_reconcile_total", `result="changed"`))
 }
@@ -65,7 +65,8 @@ func (c *cost) syncs() int {
 	return int(metric(c.T, c.controller, "podmanager_reconcile_total", ""))
 }
 
-// measure measures an operation after which there are this many pods, and adds a line to the table.
+// measure runs an operation, waits until there are this many pods, and adds the cost of the operation to the table. It fails the test if more than
+// most syncs, apart from those due to a slow machine, have changed anything.
 func (c *cost) measure(operation string, most int, act func(), pods int) {
 	c.T.Helper()
 	changing, syncs, generation := c.changing(), c.syncs(), c.Manager("web").Generation

@@ -56,7 +56,7 @@ func TestDeleteOrphan(t *testing.T) {
 	}
 	s.awaitRevisions("web", 1, 2)
 
-	// The template of the second PodManager fails, so it rolls back to the pods that serve.
+	// The pods of the second PodManager's own template fail, so the controller rolls back to the template of the adopted pods.
 	s.apply("web", fmt.Sprintf("{replicas: 3, failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}, image: '%s'}", missing))
 	s.Await("the namesake to roll back", func() (any, bool) {
 		manager := s.Manager("web")

@@ -35,8 +35,8 @@ func (s *space) nodesOf(app string) map[string]int {
 	return nodes
 }
 
-// kubectl drain ends by itself, with a PodDisruptionBudget that allows no pod to be missing, and all pods are available all the time. The drain of a
-// Deployment's pod never ends.
+// kubectl drain ends by itself, although a PodDisruptionBudget requires all pods to be available, and they are available at all times. The drain of
+// a Deployment's pod never ends.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 10} {
@@ -83,7 +83,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A node that is cordoned and uncordoned again leaves as many pods as before, and the pod that was there first stays.
+// While a node is cordoned, its pod has a replacement. When the node is uncordoned, the controller deletes the replacement and keeps the older pod.
 func TestUncordon(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "")
@@ -103,7 +103,8 @@ func TestUncordon(t *testing.T) {
 	}
 }
 
-// A pod on a node that is lost is replaced after replaceAfterSeconds. Once it is terminating, it is deleted without its kubelet.
+// A pod on a lost node is replaced after replaceAfterSeconds. If the pod is terminating, the controller deletes it after forceDeleteAfterSeconds,
+// without waiting for the kubelet.
 func TestNodeLoss(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "")
@@ -136,12 +137,13 @@ func (s *space) setReady(node string, ready corev1.ConditionStatus) {
 	}
 }
 
-// maxAge is the shortest age that the API server accepts, and ahead is how far its clock is set ahead, so that all pods are older.
+// maxAge is the shortest maximum age that the API server accepts. The test sets the API server's clock ahead by ahead, so that all pods are older
+// than that.
 const maxAge, ahead = 600, 700 * time.Second
 
-// Pods that are too old are replaced: the oldest first, one at a time, and each only once its replacement is available. A younger age is refused.
-// A controller goes by the clock that the API server has when the controller starts. The API server's clock is set ahead, so this test has a separate
-// cluster.
+// Pods that are too old are replaced, the oldest first and one at a time. Each is deleted only when its replacement is available. The API server
+// refuses a shorter maximum age. A controller reads the API server's clock when it starts, so the test sets that clock ahead, and restarts the
+// controller. Other tests need a correct clock, so this one has a separate cluster.
 func TestMaxPodAge(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "age")
@@ -150,7 +152,8 @@ func TestMaxPodAge(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Kill() })
-	// KWOK lets a pod terminate until its deletionTimestamp, by its own clock. Without a grace period the API server removes the pod at once.
+	// KWOK would delete a terminating pod only when its own clock, which is not set ahead, reaches the deletionTimestamp. Without a grace period the
+	// API server deletes the pod at once.
 	s.apply("web", fmt.Sprintf("{replicas: 1, disruption: {maxPodAgeSeconds: %d}, failurePolicy: {bakeSeconds: 0}, "+
 		"updateStrategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}, "+
 		"template: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: app, image: app}]}}}", maxAge))

@@ -15,8 +15,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// queueMetric is a metric that the API server serves by itself. To the autoscaler's client, a list of custom resources with these names and fields
-// is the answer of a metrics server.
+// queueMetric makes the API server itself serve a metric. The list of these custom resources has the fields of a metrics server's answer, and the
+// autoscaler's client accepts it as one.
 const queueMetric = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -41,8 +41,8 @@ func (s *space) setQueue(messages int) {
 		"metricName: queue-length, timestamp: %q, value: '%d'}", time.Now().UTC().Format(time.RFC3339), messages))
 }
 
-// The real HorizontalPodAutoscaler scales a PodManager to zero when its queue is empty, and back. Back from zero, neither the backoff of a failed pod
-// nor the bake time of a new revision holds pods up. The feature gate for that is off by default, so this test has a separate cluster.
+// The real HorizontalPodAutoscaler scales a PodManager to zero when its queue is empty, and up again when the queue fills. The bake time of a new
+// revision does not delay its pods then. The feature gate for scaling to zero is off by default, so this test has a separate cluster.
 func TestAutoscalerToZeroAndBack(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "hpa", "FEATURE_GATES=HPAScaleToZero=true")
@@ -78,7 +78,7 @@ func TestAutoscalerToZeroAndBack(t *testing.T) {
 	if ready := s.Condition("web", v1.ConditionReady); ready.Reason != v1.ReasonScaledToZero {
 		t.Errorf("Ready is %+v", ready)
 	}
-	s.apply("web", fmt.Sprintf(spec, 2)) // a new revision, which has nothing to prove itself with
+	s.apply("web", fmt.Sprintf(spec, 2)) // a new revision, which has no pods to prove itself with
 	s.setQueue(35)
 	s.awaitScaled("web", 4)
 	for _, pod := range s.Pods() {

@@ -260,8 +260,8 @@ func TestStatusTellsTheTrouble(t *testing.T) {
 	}
 }
 
-// With OnDelete, only new pods get a changed template. Old pods that serve count as desired. The status reports how many there are, and reports the
-// new revision as current only when none are left.
+// With OnDelete, only new pods get a changed template. Old pods that serve count as available, and the PodManager is Ready. The status reports how
+// many old pods there are, and reports the new revision as current only when none are left.
 func TestOnDelete(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: 'nginx:1'}")
@@ -285,7 +285,7 @@ func TestOnDelete(t *testing.T) {
 		t.Errorf("web-0 was replaced: %v, before %v", now, before)
 	}
 
-	// A pod that does not become ready does not count as desired.
+	// If a new pod does not become ready, the PodManager is not Ready.
 	s.apply("web", "{replicas: 2, updateStrategy: {type: OnDelete}, image: '"+neverReady+"'}")
 	s.awaitState("web", "2 pods, 1 current, 0 updated,"+still)
 	deleteOther()

@@ -44,7 +44,7 @@ func setUp(ctx context.Context, cluster *lab.Cluster) error {
 	if shared.rights, err = watchRights(); err != nil {
 		return err
 	}
-	// A cluster that was kept already has this Lease, and the permission to create it would not be used.
+	// A kept cluster already has this Lease. The controller would not use its permission to create it, and the check of the rights would fail.
 	if _, err := cluster.Kubectl(ctx, "delete", "lease", ourAccount, "--namespace", systemSpace, "--ignore-not-found"); err != nil {
 		return err
 	}

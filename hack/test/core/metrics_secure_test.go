@@ -73,7 +73,8 @@ func (s *scraper) get(p *lab.Process, path, token string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// awaitAnswer waits until a path answers with this code and this part of a text. The controller caches reviews for a while.
+// awaitAnswer waits until a request for a path gets this status code, and a body that contains part. That may take a while, because the controller
+// caches reviews.
 func (s *scraper) awaitAnswer(p *lab.Process, path, token string, code int, part string) {
 	s.T.Helper()
 	s.AwaitFor(2*harness.Patience, fmt.Sprintf("%s to answer %d", path, code), func() (any, bool) {
@@ -114,7 +115,8 @@ func TestSecureMetrics(t *testing.T) {
 	}
 }
 
-// If the API server cannot authenticate or authorize a client, the metrics cannot be read. Once it can again, they can be read.
+// While the API server cannot authenticate or authorize a client, the controller does not serve its metrics to the client. It does so again once the
+// API server can.
 func TestSecureMetricsWithoutReviews(t *testing.T) {
 	t.Parallel()
 	for _, resource := range []string{"tokenreviews", "subjectaccessreviews"} {
@@ -138,15 +140,15 @@ func TestSecureMetricsWithoutReviews(t *testing.T) {
 	}
 }
 
-// An unauthenticated client that sends 20 random tokens a second does not keep other clients from reading, even when their tokens have to be
-// checked again.
+// An unauthenticated client sends 100 random tokens a second. Other clients can still read the metrics, even when the controller has to check their
+// tokens again.
 func TestSecureMetricsBesideStrangers(t *testing.T) {
 	s := newScraper(newSpace(t))
 	p := s.private("-metrics-secure")
 	token := s.token("prometheus")
 	s.mayRead("prometheus")
 	s.awaitAnswer(p, serve.MetricsPath, token, 200, "podmanager_panics_total")
-	const length, perSecond = 13 * time.Second, 100 // a review is cached for 10 s, and 50 a second are sent
+	const length, perSecond = 13 * time.Second, 100 // the controller caches a review for 10 s, and sends at most 50 a second
 	pace := time.NewTicker(time.Second / perSecond)
 	defer pace.Stop()
 	for sent, began := 0, time.Now(); time.Since(began) < length; sent++ {

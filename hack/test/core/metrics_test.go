@@ -10,7 +10,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The metrics of an object follow it, and disappear with it.
+// The metrics of a PodManager follow its changes, and disappear when it is deleted.
 func TestObjectMetrics(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private("-object-metrics")

@@ -140,7 +140,7 @@ func TestStartUpErrors(t *testing.T) {
 	}
 }
 
-// An idle controller writes nothing: with 100 PodManagers it only reads for the time in E2E_IDLE.
+// An idle controller writes nothing. The test watches a controller of 100 idle PodManagers for the time in E2E_IDLE.
 func TestIdle(t *testing.T) {
 	idle := 5 * time.Second // make bench waits a minute
 	if given, err := time.ParseDuration(os.Getenv("E2E_IDLE")); err == nil {

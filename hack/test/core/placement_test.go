@@ -67,7 +67,7 @@ func zonesOf(pods []corev1.Pod) map[string]int {
 	return zones
 }
 
-// Pods spread over zones once one of them has a zone, and a scale-down leaves the zones even.
+// New pods are spread over zones once a pod of the PodManager has the label of a zone. A scale-down leaves the same number of pods in each zone.
 func TestZones(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("a", "a", "b", "b", "c", "c")
@@ -142,7 +142,8 @@ func TestSafeToEvict(t *testing.T) {
 	}
 }
 
-// A rollout waits for a surge pod that no node takes, and the status says so, and what to do about it, which works.
+// A rollout waits for a surge pod that fits on no node. The status says so and recommends a change of the spec. With that change the rollout
+// continues.
 func TestSurgeBlocked(t *testing.T) {
 	s := newSpace(t)
 	podSpec := s.addNodes("", "", "")
@@ -161,7 +162,7 @@ func TestSurgeBlocked(t *testing.T) {
 		}
 		return podNames(pods), false
 	})
-	// Two minutes are long for a test.
+	// The status reports a blocked surge only after two minutes. The test sets the time of the condition back instead of waiting.
 	s.setPodStatus("web-3", fmt.Sprintf(`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",`+
 		`"message":"0/8 nodes are available: 3 node(s) didn't match pod anti-affinity rules.","lastTransitionTime":%q}]}`,
 		time.Now().Add(-3*time.Minute).UTC().Format(time.RFC3339)))

@@ -53,7 +53,7 @@ func servesImage(image string) func(*corev1.Pod) bool {
 	return func(pod *corev1.Pod) bool { return serves(pod) && pod.Spec.Containers[0].Image == image }
 }
 
-// within holds if at least least pods are good, and at most most pods exist. Terminating pods do not count.
+// within returns an invariant: at least least pods are good, and at most most pods exist. Terminating pods do not count.
 func within(least, most int, isGood func(*corev1.Pod) bool) harness.Invariant {
 	return func(pods []*corev1.Pod, _ time.Time) string {
 		good, exist := 0, 0
@@ -76,7 +76,7 @@ func within(least, most int, isGood func(*corev1.Pod) bool) harness.Invariant {
 	}
 }
 
-// withinBudget is within, where pods are good once they have been ready for long enough.
+// withinBudget is within for pods that are good once they have been ready for minReady.
 func withinBudget(least, most int, minReady time.Duration) harness.Invariant {
 	return func(pods []*corev1.Pod, at time.Time) string {
 		return within(least, most, func(pod *corev1.Pod) bool {
@@ -107,7 +107,7 @@ func count(pods []*corev1.Pod, is func(*corev1.Pod) bool) int {
 	return found
 }
 
-// running returns a function that reports whether at least least active pods have an image in their spec.
+// running returns a function that reports whether an image is in the spec of at least least active pods.
 func running(image string, least int) func([]*corev1.Pod) bool {
 	return func(pods []*corev1.Pod) bool {
 		return count(pods, func(pod *corev1.Pod) bool { return harness.IsActive(pod) && pod.Spec.Containers[0].Image == image }) >= least

@@ -29,8 +29,8 @@ var tolerations = podJSON(`"containers":[{"name":"a","image":"nginx"}],"tolerati
 
 func podJSON(fields string) string { return `{"replicas":1,"template":{"spec":{` + fields + "}}}" }
 
-// Objects that do not fit the Go type, or that cost too much, stop neither a running controller nor a starting one. A CRD of another version may
-// admit them. Their statuses report it, and they can still be scaled and deleted.
+// Objects that do not fit the Go type, or that are too expensive to decode, stop neither a running controller nor a starting one. Such objects can
+// exist because a CRD of another version has admitted them. Their status says why they cannot be decoded, and users can still scale and delete them.
 func TestUndecodableObjects(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "poison") // other tests need the CRD as it is
@@ -64,7 +64,7 @@ func TestUndecodableObjects(t *testing.T) {
 	s.awaitReady("good", 1)
 	mustLive(t, second)
 	for _, bad := range poisons {
-		if bad.name != "no-number" { // the schema has no number to change there
+		if bad.name != "no-number" { // its replicas is a string, so the scale subresource cannot read it
 			s.Kubectl("scale", "pm/"+bad.name, "--replicas=2")
 		}
 		s.Kubectl("delete", "pm", bad.name, "--timeout=3m")

@@ -15,8 +15,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/audit"
 )
 
-// The policy does not block the controllers of Kubernetes from writing to PodManagers, although they may not create pods. The audit log shows the
-// write of each under its own account.
+// The controllers of Kubernetes may not create pods, but the policy lets them write PodManagers. The audit log shows that each of them has written
+// under its own account.
 func TestPodRightsOfKubernetes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

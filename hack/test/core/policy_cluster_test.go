@@ -41,7 +41,7 @@ func TestPoliciesOnOwnCluster(t *testing.T) {
 	s.uninstalls()
 }
 
-// tellsOfPolicies checks the note of a controller that starts now, and the number of missing rules in its metric.
+// tellsOfPolicies starts a controller, and checks the note about policies in its /readyz, and the number of missing rules in its metric.
 func (s *space) tellsOfPolicies(note string, missing float64) {
 	s.T.Helper()
 	p, err := startController("policies", "-kubeconfig", s.Cluster.Kubeconfig, "-selector", "nobody=has-this")

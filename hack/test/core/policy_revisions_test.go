@@ -11,9 +11,9 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A user who may write ControllerRevisions and PodManagers, but not create pods, can neither create a revision, in place of the one that a
-// partition keeps pods on, nor mark one. A user who may also create pods can. Revisions of other controllers are not affected. No user can change
-// the template of an existing revision.
+// A user who may write ControllerRevisions and PodManagers, but not create pods, can neither create a revision nor add our annotations to one.
+// Otherwise the user could replace the revision of pods that a partition keeps, and so choose their template. A user who may also create pods can do
+// both. The policy does not affect revisions of other controllers. No user can change the template of an existing revision.
 func TestRevisionRights(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 1, image: 'nginx:1'}")

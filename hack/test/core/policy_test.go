@@ -95,7 +95,8 @@ func TestPodRights(t *testing.T) {
 	}
 }
 
-// A permission for pods only counts in its namespace, and the built-in role edit includes it. The message is all that a user gets to read.
+// A permission for pods counts only in its namespace, and the built-in role edit includes it. The test compares the whole message, because users see
+// nothing else.
 func TestPodRightsOfNamespace(t *testing.T) {
 	s := newSpace(t)
 	other := newSerialSpace(t)
@@ -178,7 +179,7 @@ func (s *space) grant(user, verbs string, resources ...string) {
 }
 
 // as makes a request as a user. No argument may contain a space. kubectl replace reads the object before it writes it. If the controller writes the
-// status in between, as tries again.
+// status between the two, as runs kubectl again.
 func (s *space) as(user string, what request) (out string, err error) {
 	for range 10 {
 		out, err = s.TryKubectl(what.input, append(strings.Fields(what.arguments), "--as", user)...)

@@ -83,7 +83,8 @@ func (s *space) failureEvents(name string) (objects, count int) {
 	return len(events.Items), count
 }
 
-// An invalid pod that the CRD does not refuse shows in ReplicaFailure and in one event, which counts. Other PodManagers are not affected.
+// An invalid pod that the CRD does not refuse is reported in the condition ReplicaFailure and in one event, whose count goes up. Other PodManagers
+// are not affected.
 func TestInvalidPod(t *testing.T) {
 	s := newSpace(t)
 	controller := s.private() // so that only failures of this test are counted below

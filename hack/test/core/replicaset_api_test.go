@@ -137,7 +137,7 @@ func TestListAndDeleteCollection(t *testing.T) {
 	})
 }
 
-// Users can read and write the status. Their own conditions stay; the controller corrects wrong values.
+// Users can read and write the status. The controller keeps conditions that users have added, and corrects wrong values.
 func TestStatusEndpoints(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx}")

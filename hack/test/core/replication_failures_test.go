@@ -61,7 +61,7 @@ func (s *space) awaitBackOff(inARow int, next time.Time) {
 		got := s.Condition("web", v1.ConditionReady)
 		_, text, _ := strings.Cut(got.Message, "next try at ")
 		told, err := time.Parse(time.RFC3339, text)
-		// The scheduler may write its condition a moment later.
+		// The kube-scheduler may write a condition of the pod a moment after its failure, and the backoff begins with the later of the two.
 		late := told.Sub(next.Truncate(time.Second))
 		return got, got.Status == "False" && got.Reason == v1.ReasonBackOff && err == nil && late >= 0 && late <= harness.Scaled(3*time.Second) &&
 			strings.Contains(got.Message, fmt.Sprintf("(%d in a row)", inARow))

@@ -16,7 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// scaleDown.maxTerminating limits how many pods terminate at the same time. The others follow once these are gone.
+// scaleDown.maxTerminating limits how many pods terminate at the same time. The controller deletes further pods when these are gone.
 func TestScaleDownLimit(t *testing.T) {
 	t.Parallel()
 	scale := func(s *space) { s.Kubectl("scale", "pm/web", "--replicas=0") }

@@ -29,8 +29,8 @@ func (s *space) permitWithoutResizeAndDrain(account string) {
 	s.Kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
 }
 
-// Without permission to patch pods/resize and pods/status, and with the flag for that, the controller uses neither and reports no error. A resize
-// replaces pods or is reported as impossible, and an image changes in place without a drain.
+// A controller that runs with -resize-and-drain=false needs no permission to patch pods/resize and pods/status, and reports no error without it. A
+// resize replaces pods, or is reported as impossible. An image changes in place, but the pod is not taken out of its Services before.
 func TestWithoutResizeAndDrain(t *testing.T) {
 	s := newSpace(t)
 	account, kubeconfig := s.account()

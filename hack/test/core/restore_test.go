@@ -37,7 +37,7 @@ func TestEtcdRestore(t *testing.T) {
 	if got := s.Kubectl("get", "pm", "web", "-o", "jsonpath={.spec.replicas}"); got != "3" {
 		t.Fatalf("the restore did not work: %s replicas", got)
 	}
-	// The PodManager gets the same generation as with the scaling that the restore has reverted.
+	// This change gets the generation that the first scale had before the restore undid it.
 	s.Kubectl("scale", "pm/web", "--replicas=5")
 	s.awaitStatus("5")
 	if got := strings.Fields(s.Kubectl("get", "pods", "-o", "name")); len(got) != 5 {

@@ -23,7 +23,7 @@ const (
 	ourUser    = "system:serviceaccount:" + systemSpace + ":" + ourAccount
 )
 
-// unseen are permissions that no request shows, with their purpose.
+// unseen has permissions whose use the audit log does not show, and why each of them is needed or not seen.
 var unseen = map[string]string{
 	"update podmanagers/finalizers.apps.mycompany.com": "the admission plugin OwnerReferencesPermissionEnforcement asks for it when a pod is created",
 	"list nodes":  "the audit log leaves nodes out, because of their heartbeats",
@@ -108,7 +108,7 @@ func (w *rightsWatch) add(r audit.Request) {
 	}
 }
 
-// judge ends the watch, and returns the differences. All permissions must have been used only if all tests have run.
+// judge ends the watch, and returns the differences. Only if all tests have run does it report permissions that were never used.
 func (w *rightsWatch) judge(all bool) error {
 	close(w.stop)
 	<-w.stopped

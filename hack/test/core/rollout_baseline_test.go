@@ -11,8 +11,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A first release that serves, and that a crashing release supersedes at once, is the one to roll back to. Neither the loss of the status nor the
-// deletion of pods starts the failed release again.
+// The first release serves, but a crashing release replaces it before it has proved itself. The controller still rolls back to the first release.
+// The loss of the status does not start the failed release again.
 func TestFirstReleaseIsReturnedTo(t *testing.T) {
 	s := newSpace(t)
 	policy := careful() + fmt.Sprintf("failurePolicy: {onFailure: Rollback, gracePeriodSeconds: %d, bakeSeconds: 3600}", rollbackGrace)

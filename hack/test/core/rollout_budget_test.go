@@ -79,7 +79,7 @@ func TestScaleDuringBadRollout(t *testing.T) {
 	s.apply("web", spec(10, "nginx:never-ready", ""))
 	s.awaitState("web", "13 pods, 8 current, 5 updated, 8 available: "+rollingOut)
 	s.apply("web", spec(20, "nginx:never-ready", ""))
-	// As many good pods as have to be available, in addition to the bad ones.
+	// The scale-up creates pods of the good revision only, until 18 of them are available: 20 replicas minus maxUnavailable.
 	s.awaitState("web", "23 pods, 18 current, 5 updated, 18 available: "+rollingOut)
 	s.apply("web", spec(6, "nginx:never-ready", ""))
 	s.awaitState("web", "9 pods, 4 current, 5 updated, 4 available: "+rollingOut)

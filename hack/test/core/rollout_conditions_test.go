@@ -49,7 +49,7 @@ func (s *space) awaitState(name, want string) *v1.PodManager {
 	return manager
 }
 
-// awaitEvents waits until there are as many events of each reason as it occurs in reasons, and fails the test if there are more.
+// awaitEvents waits until there are as many events of each reason as reasons has entries for it, and fails the test if there are more.
 func (s *space) awaitEvents(name string, reasons ...string) (notes string) {
 	s.T.Helper()
 	s.Await(fmt.Sprintf("the events %v", reasons), func() (any, bool) {

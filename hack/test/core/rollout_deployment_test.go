@@ -101,7 +101,7 @@ func TestRollingUpdate(t *testing.T) {
 	}
 }
 
-// A pause before the first pod, a pause before a change, and a pause during a rollout. Lost pods are replaced by pods of the same revision.
+// A user pauses the rollout before the first pod, before a change, and in the middle. Lost pods are replaced by pods of the same revision.
 func TestPausedRollout(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", spec(4, "nginx:1", ", paused: true"))

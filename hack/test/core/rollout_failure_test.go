@@ -26,8 +26,8 @@ const (
 	neverReady = "app:never-ready"    // runs, but never becomes ready
 )
 
-// careful returns a minReadySeconds that is longer than crashing pods are ready. The nodes' times are in whole seconds, and a busy machine is late.
-// The value is the same for all tests, because some apply it twice.
+// careful returns a minReadySeconds that is longer than the time for which crashing pods are ready. It has a margin, because nodes report times in
+// whole seconds, and a busy machine is late. The value is the same for all tests, because some apply it twice.
 var careful = sync.OnceValue(func() string {
 	return fmt.Sprintf("minReadySeconds: %.0f, ", harness.Scaled(8*time.Second).Seconds())
 })
@@ -122,7 +122,7 @@ func firstFailure(past []harness.Sighting, image string) time.Time {
 	return time.Time{}
 }
 
-// If the template is corrected while the rollout is halted, the rollout continues at once, also in place.
+// If the user corrects the template while the rollout is halted, the rollout continues at once. This holds for updates in place, too.
 func TestHaltIsMended(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]string{

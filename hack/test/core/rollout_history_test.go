@@ -135,7 +135,7 @@ func TestRevisionHistoryLimit(t *testing.T) {
 	}
 }
 
-// Manual rollback, as documented: the old template is the old revision again, with a new number.
+// A user rolls back as the manual describes, by applying the old template. It is still the old revision, which gets a new number.
 func TestRollbackByHand(t *testing.T) {
 	s := newSpace(t)
 	for _, image := range []string{"nginx:1", "nginx:2", "nginx:3"} {
@@ -162,8 +162,8 @@ func TestRollbackByHand(t *testing.T) {
 	}
 }
 
-// A restart replaces all pods as a rollout does, with an image or a template, any number of times. So does the annotation of kubectl rollout
-// restart.
+// A restart replaces all pods as a rollout does, and can be repeated. It works with the short form and with a full template. The annotation of
+// kubectl rollout restart has the same effect.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	const full = "template: {metadata: {annotations: {a: b}}, spec: {containers: [{name: a, image: a}]}}"
@@ -200,7 +200,8 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// The same time in another notation is not a restart. Neither is a return to the template before a restart: it is the old revision.
+// The same time in another notation is not a restart. Neither is it a restart to replace the short form and its restartAt by the full template that
+// the revision stores.
 func TestNoRestart(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 2, image: nginx, restartAt: '2026-01-01T12:00:00Z'}")

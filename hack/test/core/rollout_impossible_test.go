@@ -103,7 +103,7 @@ func TestInPlaceOnlyImpossible(t *testing.T) {
 	}
 }
 
-// A change does not block the rollout if the partition excludes all pods from it.
+// A change that is impossible in place does not block the rollout while the partition keeps all pods on the old revision.
 func TestInPlaceOnlyImpossibleBehindPartition(t *testing.T) {
 	s := newSpace(t)
 	limits := fmt.Sprintf(inPlacePolicy+", partition: 2", v1.InPlaceOnly)

@@ -14,7 +14,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// The pods of a revision are ready for a second and then crash. All pods are updated, but the revision never becomes current.
+// The pods of a revision are ready for a second and then crash. Even if all pods are updated in the meantime, the revision never becomes current,
+// and is rolled back.
 func TestBakeTime(t *testing.T) {
 	t.Parallel()
 	for _, replicas := range []int{1, 3, 20} {
@@ -35,7 +36,7 @@ func TestBakeTime(t *testing.T) {
 	}
 }
 
-// The same with the default policy: the rollout halts, and the status says so.
+// With the default policy, the rollout of a revision that crashes after a second halts, and the status says so.
 func TestBakeTimeHalt(t *testing.T) {
 	s := newSpace(t)
 	baked := "{replicas: 3, failurePolicy: {gracePeriodSeconds: 4}, image: '%s'}"

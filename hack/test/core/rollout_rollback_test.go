@@ -63,8 +63,8 @@ func (s *space) stays(what string, do func()) {
 	})
 }
 
-// If pods crash, the rollout is rolled back, soon and within the budget. The spec does not change. The rollback lasts until the user changes the
-// spec.
+// If pods crash, the rollout is rolled back, soon and within the budget. The spec does not change. A scale does not end the rollback, but a new
+// template does.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]string{"by replacing": budget, "in place": inPlaceBudget} {
@@ -111,7 +111,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A return to the old template touches no pod. After that, the bad template is tried again.
+// After a rollback, a user returns to the old template, which touches no pod. If the user then applies the bad template again, it is tried again.
 func TestRollbackIsForgotten(t *testing.T) {
 	s := newSpace(t)
 	policy := "failurePolicy: {onFailure: Rollback, gracePeriodSeconds: 1}"

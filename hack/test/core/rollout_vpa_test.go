@@ -35,8 +35,8 @@ func cpuOf(pods []corev1.Pod) (amounts []string) {
 	return slices.Compact(slices.Sorted(slices.Values(amounts)))
 }
 
-// Pods that a VerticalPodAutoscaler has resized keep their CPU: when nothing changes, when they get another image, and when the template gets other
-// CPU, which gives them only the revision.
+// Pods that a VerticalPodAutoscaler has resized keep their CPU when they get a new image in place. If the CPU in the template changes, they get the
+// new revision, but keep their CPU.
 func TestVerticalPodAutoscaler(t *testing.T) {
 	s := newSpace(t)
 	limits := "podUpdatePolicy: InPlaceIfPossible, maxSurge: 0, maxUnavailable: 1"
@@ -83,7 +83,7 @@ func TestResizeByOtherClientDeferred(t *testing.T) {
 	s.awaitReady("web", 2)
 }
 
-// Resources of the pod itself change in place where API server and node can do that, and otherwise with another pod.
+// Pod-level resources change in place if the API server and the node support that. Otherwise the pods are replaced.
 func TestPodLevelResources(t *testing.T) {
 	s := newSpace(t)
 	const spec = "template: {spec: {resources: {requests: {cpu: %s}, limits: {cpu: '1'}}, containers: [{name: a, image: a}]}}"

@@ -138,7 +138,7 @@ func TestMissingNamespace(t *testing.T) {
 	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
-	if lines := logged(t, p, missing); len(lines) != 2 { // the first line is from the start
+	if lines := logged(t, p, missing); len(lines) != 2 { // the controller logs the first line when it starts
 		t.Errorf("the log has these lines about the missing namespace, want two: %q", lines)
 	}
 	s.Kubectl("create", "namespace", missing)

@@ -26,7 +26,7 @@ func (s *space) zoneOfNode() map[string]string {
 	return zones
 }
 
-// placed waits until so many pods with a node have an image, and returns their nodes by the label app.
+// placed waits until this many pods of an image are on nodes, and returns the nodes of each app by the value of its label.
 func (s *space) placed(image string, pods int) map[string][]string {
 	s.T.Helper()
 	nodes := map[string][]string{}
@@ -44,7 +44,7 @@ func (s *space) placed(image string, pods int) map[string][]string {
 	return nodes
 }
 
-// average returns how many different places the pods of a workload use on average, of those workloads whose names begin with prefix.
+// average returns how many different places a workload uses on average. It counts only workloads whose names begin with prefix.
 func average(nodes map[string][]string, prefix string, place func(node string) string) float64 {
 	used, workloads := 0, 0
 	for app, on := range nodes {
@@ -61,8 +61,8 @@ func average(nodes map[string][]string, prefix string, place func(node string) s
 	return float64(used) / float64(workloads)
 }
 
-// Eight PodManagers use as many nodes and zones as eight Deployments beside them, on average: when their first pods are created, and, with pods in
-// zones, after a rollout. Most nodes are in one zone, so that pods spread over nodes alone would leave zones out.
+// On average, eight PodManagers use about as many nodes as eight Deployments beside them, and after a rollout also as many zones. Most nodes are in
+// one zone, so pods that are spread over nodes alone would leave zones out.
 func TestSpreadsLikeDeployments(t *testing.T) {
 	const workloads, replicas = 8, 5
 	for name, zones := range map[string][]string{"without zones": {"", "", "", "", ""}, "with zones": {"a", "a", "a", "a", "b", "c"}} {
@@ -86,7 +86,7 @@ func TestSpreadsLikeDeployments(t *testing.T) {
 				} {
 					ours, theirs := average(nodes, "pm-", place), average(nodes, "deploy-", place)
 					t.Logf("%s: a PodManager of %d pods uses %.2f %s, a Deployment %.2f", image, replicas, ours, what, theirs)
-					// The first pods of a PodManager do not know yet that there are zones.
+					// The controller learns from the labels of running pods that there are zones, so it does not spread the first pods of a PodManager over them.
 					if isFirst := what == "zones" && image == "app:1"; ours < theirs-0.5 && !isFirst {
 						t.Errorf("%s: PodManagers use %.2f %s on average, Deployments %.2f", image, ours, what, theirs)
 					}
@@ -96,7 +96,7 @@ func TestSpreadsLikeDeployments(t *testing.T) {
 	}
 }
 
-// The flag -default-spreading leaves out zones, or all of it.
+// The flag -default-spreading can turn off spreading over zones, or all spreading.
 func TestDefaultSpreadingFlag(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string][]string{"auto": {corev1.LabelHostname, corev1.LabelTopologyZone}, "host": {corev1.LabelHostname}, "none": nil} {

@@ -114,7 +114,8 @@ func TestSlowWebhookOfAnotherTenant(t *testing.T) {
 	}
 }
 
-// A leader that ends releases its Lease at once. Events about its actions may still be in flight then, but arrive.
+// A leader that is stopped releases its Lease at once, when events about its actions may still be in flight. Its process ends only when these events
+// have arrived.
 func TestEventsOfAHandover(t *testing.T) {
 	const count = 8
 	f := newFaulty(t, "-leader-elect", "-leader-elect-resource-namespace", systemSpace)

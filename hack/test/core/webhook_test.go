@@ -90,8 +90,8 @@ func TestWebhookRefusesChanges(t *testing.T) {
 	s.expect(t, "podmanager.apps.mycompany.com/new created\n", "new", bad)
 }
 
-// A change that does not affect the pod causes no trial: neither a scale, as an autoscaler does, nor a change of status or metadata, nor a
-// deletion.
+// A change that does not affect the pods causes no trial, which is a dry run of creating a pod. Such changes are a scale, as an autoscaler does it,
+// a change of status or metadata, and a deletion.
 func TestWebhookTriesOnlyChangedPods(t *testing.T) {
 	s := newSpace(t)
 	webhook := s.validated()

@@ -49,7 +49,7 @@ func (s *space) deschedule() {
 	}
 }
 
-// The descheduler evicts old pods, and the budget holds.
+// The descheduler evicts old pods. It respects a PodDisruptionBudget. Without one, it evicts several pods at once.
 func TestDescheduler(t *testing.T) {
 	for name, test := range map[string]struct{ budget, least, most int }{
 		"with a budget":    {budget: 3, least: 3, most: 3},

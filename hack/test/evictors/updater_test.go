@@ -13,13 +13,13 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// recommendation is a status of a VerticalPodAutoscaler, which usually its recommender writes. The pods of the example ask for less than its lower
-// bound, and so the updater does not wait until they are old.
+// recommendation is a status of a VerticalPodAutoscaler, which its recommender would write. The lower bound is above the requests of the example's
+// pods, so the updater does not wait until they are old.
 const recommendation = `{"status":{"conditions":[{"type":"RecommendationProvided","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"}],
 "recommendation":{"containerRecommendations":[{"containerName":"nginx","lowerBound":{"cpu":"200m","memory":"128Mi"},
 "target":{"cpu":"300m","memory":"256Mi"},"uncappedTarget":{"cpu":"300m","memory":"256Mi"},"upperBound":{"cpu":"600m","memory":"512Mi"}}]}}}`
 
-// example applies the example of artifacts/integrations with other text in it, and returns it.
+// example applies the example of artifacts/integrations with the given replacements of text, and waits until its pods are ready.
 func (s *space) example(replace ...string) {
 	s.T.Helper()
 	data, err := os.ReadFile("artifacts/integrations/examples/vpa.yaml")
@@ -35,7 +35,7 @@ func (s *space) example(replace ...string) {
 	s.awaitReady("worker", 4, nil)
 }
 
-// update writes the recommendation and starts the updater. It sees no other namespace.
+// update writes the recommendation and starts an updater that sees only the test's namespace.
 func (s *space) update() {
 	s.T.Helper()
 	s.Kubectl("patch", "verticalpodautoscaler", "worker", "--subresource=status", "--type=merge", "-p", recommendation)
@@ -43,8 +43,8 @@ func (s *space) update() {
 		"--use-admission-controller-status=false", "--address", "127.0.0.1:0", "--v", "4")
 }
 
-// The updater evicts all pods of the example, and its budget holds: at most one pod is missing at a time. (The new pods ask for as little as the old
-// ones, because no admission controller changes them here, so the updater goes on.)
+// The updater evicts all pods of the example, and the example's PodDisruptionBudget holds: at most one pod is missing at a time. No admission
+// controller raises the requests of the new pods here, so the updater would evict them, too.
 func TestUpdaterEvictsWithinTheBudget(t *testing.T) {
 	s := newSpace(t)
 	s.example()
@@ -66,17 +66,17 @@ func TestUpdaterEvictsWithinTheBudget(t *testing.T) {
 	})
 }
 
-// Without the budget, the updater evicts all pods at once: it does not know how many a PodManager has. That is why the example has one. If this fails
-// one day, the budget is no longer needed for that.
+// Without a PodDisruptionBudget, the updater evicts all pods at once, because it does not know how many a PodManager has. Therefore the example has
+// a budget. If this test fails one day, the example may no longer need it.
 func TestUpdaterWithoutABudget(t *testing.T) {
 	s := newSpace(t)
-	s.example("podmanager: worker", "podmanager: another") // the budget is for others
+	s.example("podmanager: worker", "podmanager: another") // the budget then selects no pod of this test
 	w := s.WatchPods()
 	s.update()
 	w.When("no pod to be ready", func(pods []*corev1.Pod) bool { return ready(pods) == 0 })
 }
 
-// The updater resizes pods where they run, and the controller leaves them so: they are not resized back, and nothing is replaced.
+// The updater resizes pods in place. The controller neither resizes them back nor replaces any.
 func TestUpdaterResizes(t *testing.T) {
 	s := newSpace(t)
 	s.example("updateMode: Recreate", "updateMode: InPlaceOrRecreate")
@@ -94,7 +94,7 @@ func TestUpdaterResizes(t *testing.T) {
 	}
 	s.Await("all pods to be resized", resized)
 	s.awaitReady("worker", 4, nil)
-	// The controller syncs all pods once more.
+	// Make the controller sync, which must not change the pods.
 	s.Kubectl("annotate", "pm", "worker", "test=touched")
 	s.Kubectl("patch", "pm", "worker", "--type=merge", "-p", `{"spec":{"minReadySeconds":1}}`)
 	s.Await("the controller to have seen the change", func() (any, bool) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Run runs the tests of a package on the cluster that make e2e has started, and returns the exit code. setUp starts what the tests share. end stops
-// it, and gets whether all tests have passed. If something fails, the logs of the controllers are kept.
+// that, and is told whether all tests have passed. If something fails, the logs of the controllers are kept.
 func Run(m *testing.M, name string, setUp func(context.Context, *lab.Cluster) error, end func(passed bool) error) int {
 	var folder string
 	err := os.Chdir("../../..") // to the root of the project, as hack/test/harness/lab expects

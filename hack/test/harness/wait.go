@@ -9,8 +9,8 @@ import (
 // about time has a separate limit.
 const Patience = 2 * time.Minute
 
-// A poll comes soon after a change, and the interval grows while there is none. The polls of many concurrent tests would cost more than what they
-// test.
+// The first poll comes soon, and the interval grows while the condition does not hold. At a constant short interval, the polls of many concurrent
+// tests would cost more than what they test.
 const firstPoll, lastPoll = 20 * time.Millisecond, 200 * time.Millisecond
 
 // Await repeats a check until it holds. If it does not hold in time, the test fails with what was last seen.

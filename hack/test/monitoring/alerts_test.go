@@ -47,8 +47,8 @@ func (n namespace) awaitReady(name string) {
 	})
 }
 
-// awaitFiring waits until an alert with these labels fires, and fails the test if it was not pending first. Prometheus remembers that; on a slow
-// machine a poll may be too late to see it.
+// awaitFiring waits until an alert with these labels fires, and fails the test if the alert was never pending. It asks Prometheus for the past,
+// because on a slow machine the polls may miss the time when the alert was pending.
 func awaitFiring(t *testing.T, labels map[string]string) monitoring.ActiveAlert {
 	t.Helper()
 	var alert monitoring.ActiveAlert
@@ -152,8 +152,8 @@ func TestControllerGoesAway(t *testing.T) {
 	awaitOver(t, noLeader)
 }
 
-// shareShards restarts the controller as one of those that share two shards, with more flags. When the test ends, it restarts it as a single
-// leader.
+// shareShards restarts the controller with two shards and more flags, and waits until it holds both shards. When the test ends, shareShards restarts
+// it without shards, as a single leader.
 func shareShards(t *testing.T, flags ...string) {
 	t.Helper()
 	restart := func(ctx context.Context, flags ...string) {

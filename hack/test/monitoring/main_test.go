@@ -22,7 +22,7 @@ var shared struct {
 	cluster    *lab.Cluster
 	prometheus *monitoring.Prometheus
 	controller *lab.Process
-	// address is the address of the controller's metrics, also after a restart.
+	// address is the address of the controller's metrics. It stays the same when the controller restarts.
 	address string
 }
 

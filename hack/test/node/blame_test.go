@@ -9,8 +9,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A revision whose image is missing is followed by another one whose image is missing, in place. The second one is reported and blamed as well,
-// although the pod's trouble is of the same kind as before.
+// A rollout in place changes a missing image to another missing image. The controller reports and blames the second revision, too, although the pod
+// fails in the same way as before.
 func TestMissingImageTwice(t *testing.T) {
 	s := newSpace(t)
 	s.apply(spec(2, inPlace, policy(v1.HaltOnFailure), web("1", "")))

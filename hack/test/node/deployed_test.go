@@ -33,8 +33,8 @@ func TestWithoutSharedController(t *testing.T) {
 	t.Run("simulation", testSimulation)
 }
 
-// The controller runs as artifacts/ define it, from an image that the node pulls. It survives the death of its leader, and its own update in the
-// middle of a rollout, which also enables the webhooks.
+// The controller runs as artifacts/ define it, from an image that the node pulls. It survives the death of its leader. It also survives an update of
+// its own Deployment in the middle of a rollout. The same update enables the webhooks.
 func testDeployed(t *testing.T) {
 	t.Parallel()
 	registry := startRegistry(t)
@@ -199,8 +199,8 @@ func (s *space) unwrittenSince(manager string, pods []corev1.Pod) {
 	}
 }
 
-// isUpdated gives the Deployment another image, and webhooks, while five pods are replaced. Two of the new pods become ready under the current
-// leader. The others wait for a leader with the new image, so that the rollout and the update overlap.
+// isUpdated updates the Deployment to another image, and adds the webhooks, while five pods are replaced. Two of the new pods become ready under the
+// current leader. The others wait for a leader with the new image, so that the rollout and the update overlap.
 func (d *deployment) isUpdated(to image) {
 	d.T.Helper()
 	s := newSpaceAlone(d.T)
@@ -237,7 +237,7 @@ func (d *deployment) isUpdated(to image) {
 	}
 }
 
-// opening makes new pods ready, which wait for it.
+// opening tells new pods to become ready. They do not until then.
 type opening struct {
 	s    *space
 	told map[types.UID]bool

@@ -31,7 +31,7 @@ func web(tag, more string) string {
 	return fmt.Sprintf("{name: web, image: 'local/web:%s', "+probe+"%s}", tag, 8080, more)
 }
 
-// Another image changes the containers and nothing else: the pods answer with the new version, at the same address.
+// Changing the image restarts the containers and nothing else: the pods answer with the new version, at the same address.
 func TestImageInPlace(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []v1.PodUpdatePolicy{v1.InPlaceOnly, v1.InPlaceIfPossible} {
@@ -60,7 +60,7 @@ func (s *space) answers(version string) {
 	}
 }
 
-// Of two containers only the one with another image is restarted. The other one keeps running.
+// If only one of two containers gets a new image, only that one is restarted. The other one keeps running.
 func TestImageOfOneContainer(t *testing.T) {
 	s := newSpace(t)
 	two := func(tag string) string {
@@ -100,7 +100,7 @@ func TestImageWithGracePeriod(t *testing.T) {
 	s.answers("2")
 	for _, pod := range before {
 		w.leftBefore(&pod, grace)
-		// Without this time, each drain would be 10 s longer.
+		// This time tells the controller when the pod left its Services. Without it, the controller would wait 10 s longer for each pod.
 		if _, isKnown := podstate.ReadyWritten(&pod); !isKnown {
 			t.Errorf("%s does not show when the kubelet wrote Ready: %v", pod.Name, pod.ManagedFields)
 		}

@@ -15,7 +15,8 @@ import (
 const (
 	// tolerant pods are evicted a second after their node is lost.
 	tolerant = ", tolerations: [{key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, tolerationSeconds: 1}]"
-	// aMebibyte is for a kubelet that is short of memory: it admits no pod without a request, and it admits all pods again when it starts.
+	// aMebibyte is a request for memory. Under memory pressure a kubelet admits only pods with such a request, and a kubelet that restarts decides
+	// again about every pod.
 	aMebibyte = ", resources: {requests: {memory: 1Mi}}"
 )
 
@@ -103,11 +104,11 @@ func (s *space) runsOutOfMemory() {
 	before := s.active()
 	largest := updated(before)
 	s.tell(largest, "/eat?mib=100")
-	// No machine has that much to spare.
+	// No machine has that much memory available, so the node is under memory pressure from now on.
 	restore := s.reconfigureKubelet("memory.available: 50Mi", "memory.available: 99%")
 	// The kubelet gives the pod the reason Evicted only if a container has not exited with 0; see podstate.Disruption.
 	s.awaitDisruption(largest, "TerminationByKubelet: The node was low on resource: memory", "Evicted: The node was low on resource: memory")
-	// A kubelet that dies in the middle of an eviction would restart the containers.
+	// Wait before restoring the kubelet: if it dies in the middle of an eviction, it restarts the containers.
 	s.Await("all pods to be evicted", func() (any, bool) { return harness.Brief(s.manager()), len(s.left(before)) == 0 })
 	restore()
 	s.triedOn(before...)

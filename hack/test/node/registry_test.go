@@ -45,7 +45,7 @@ func startRegistry(t *testing.T) *registry {
 	command := exec.Command(tool(t, "registry"), "serve", config)
 	command.Env = append(os.Environ(), "OTEL_TRACES_EXPORTER=none")
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // also if the tests are killed
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // the registry ends with the tests, even if they are killed
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}

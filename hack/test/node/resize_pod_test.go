@@ -13,7 +13,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// ofPod returns the spec of two pods with limits of their own. Their container has none, and may use all of the pod's.
+// ofPod returns the spec of two pods with pod-level limits. Their container has no limits, and may use as much as the pod.
 func ofPod(limits string, is size) string {
 	return fmt.Sprintf("{replicas: 2, updateStrategy: {rollingUpdate: {%s}}, failurePolicy: {gracePeriodSeconds: 0}, "+
 		"template: {metadata: {labels: {app: web}}, spec: {nodeSelector: {type: real}, terminationGracePeriodSeconds: 5, "+
@@ -55,8 +55,8 @@ func (s *space) resizeByVPA(pod *corev1.Pod, to size) {
 	}
 }
 
-// Pods that a VerticalPodAutoscaler has resized keep their size: an image that is updated in place leaves it alone, and so does a template with
-// another size, which Ready tells. The limits are those of the kernel.
+// Pods that a VerticalPodAutoscaler has resized keep their size when their image is updated in place. They also keep it when the template gets
+// another size, and the condition Ready says so. The test reads the limits that the kernel applies.
 func TestResizedByVPA(t *testing.T) {
 	s := newSpace(t)
 	from, to, other := size{100, 64}, size{200, 96}, size{150, 80}

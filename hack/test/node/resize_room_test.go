@@ -54,8 +54,8 @@ func (s *space) serving(count int32) {
 	}
 }
 
-// More CPU than the node has: if pods may not be replaced, they keep what they have. In Kubernetes 1.36 the API server refuses such a resize
-// itself, before a kubelet could report it as infeasible.
+// A template asks for more CPU than the node has. If pods may not be replaced, they keep their CPU. In Kubernetes 1.36 the API server refuses such a
+// resize itself, before a kubelet could report it as infeasible.
 func TestResizeBeyondNode(t *testing.T) {
 	s := newSpace(t)
 	from, to := size{100, 64}, size{150, 64}
@@ -76,7 +76,8 @@ func TestResizeBeyondNode(t *testing.T) {
 	s.has(to)
 }
 
-// If pods may be replaced, one is. No node has room for the new one, and the others keep serving.
+// A template asks for more CPU than the node has. If pods may be replaced, the controller replaces one. No node has room for the new pod, and the
+// others keep serving.
 func TestReplacedBeyondNode(t *testing.T) {
 	s := newSpace(t)
 	from, to := size{100, 64}, size{150, 64}
@@ -148,8 +149,8 @@ func (w *witness) alwaysReady(pods []corev1.Pod) {
 	}
 }
 
-// Less memory than a container uses: the kubelet keeps trying, and the pod keeps its limit and serves. It gets the new limit once it uses less, or
-// keeps the old one if the spec is reverted.
+// A template asks for less memory than a container uses. The kubelet keeps trying to resize the pod, which keeps its limit and serves. The pod gets
+// the new limit once it uses less, or keeps the old one if the spec is reverted.
 func TestMemoryBelowUse(t *testing.T) {
 	t.Parallel()
 	from, less := size{100, 128}, size{100, 48}

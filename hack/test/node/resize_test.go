@@ -49,9 +49,10 @@ func (s *space) has(is size) {
 	}
 }
 
-// CPU, memory, or both change in running containers, one after the other in the same pods. Containers are restarted only if the policy of a changed
-// resource requires it. A decrease is resized in another order, containers first, but that does not change which of them restart. After a restart
-// for CPU the kubelet may not know for minutes how much memory the new container uses, and does not decrease it until then.
+// A resize changes CPU, memory, or both in running containers. The steps follow one another in the same pods. Containers are restarted only if the
+// policy of a changed resource requires it. For a decrease, the kubelet resizes the containers before the pod, but that does not change which of
+// them restart. After a restart for CPU the kubelet may not know for minutes how much memory the new container uses, and does not decrease it until
+// then.
 func TestResize(t *testing.T) {
 	t.Parallel()
 	from := size{100, 64}

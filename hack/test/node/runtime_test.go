@@ -24,9 +24,9 @@ func (s *space) container(uid types.UID, kind string) string {
 	return id
 }
 
-// A container, or the sandbox that holds the pod's network, is killed in the runtime. The kubelet restarts the container. In the meantime the
-// PodManager's status is true, and the controller leaves the pod alone. Then the PodManager is Ready again. Containers only become ready when the
-// test allows it, so that it sees the one that is not ready.
+// The test kills a container, or the sandbox that holds the pod's network, in the runtime. The kubelet restarts the container. In the meantime the
+// PodManager's status is true, and the controller leaves the pod alone. Then the PodManager is Ready again. A container becomes ready only when the
+// test allows it, so the test cannot miss the time when it is not ready.
 func TestKilledInRuntime(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"container", "sandbox"} {
@@ -54,7 +54,7 @@ func TestKilledInRuntime(t *testing.T) {
 	}
 }
 
-// awaitOpened makes the pods ready, whose image has the tag unready, and waits until the PodManager is Ready.
+// awaitOpened makes pods with the image tag unready ready, and waits until the PodManager is Ready.
 func (s *space) awaitOpened(replicas int) {
 	s.T.Helper()
 	opening := &opening{s, map[types.UID]bool{}}

@@ -88,7 +88,7 @@ func unready(reason string) func(reading) bool {
 	return func(r reading) bool { return r.observed && strings.HasPrefix(r.ready, "False "+reason) }
 }
 
-// pending returns a function that reports whether the kubelet has not resized the pod for the reason.
+// pending returns a function that reports whether the condition PodResizePending has the reason.
 func pending(reason string) func(reading) bool {
 	return func(r reading) bool { return r.observed && r.resize == "PodResizePending True "+reason }
 }
@@ -100,9 +100,9 @@ func both(first, second func(*actor, *corev1.Pod)) func(*actor, *corev1.Pod) {
 	}
 }
 
-// probed gives the container a readiness probe. It begins late enough to be observed, and has time to answer on a busy machine. There a container
-// may also take seconds to end, and fail its probe in the meantime. That can happen to any container at any time and is not part of the operation,
-// so many failures are needed to count. A new container is not ready before its first success in any case.
+// probed gives the container a readiness probe. The probe begins late enough for the unready state to be observed, and allows a slow answer. It also
+// tolerates many failures: on a busy machine any container may take seconds to end, and fail the probe in the meantime, which is not part of the
+// operation. A new container is not ready before its first success in any case.
 func probed(_ *actor, pod *corev1.Pod) {
 	pod.Spec.Containers[0].ReadinessProbe = &corev1.Probe{
 		InitialDelaySeconds: 2, PeriodSeconds: 1, TimeoutSeconds: 5, FailureThreshold: 60,

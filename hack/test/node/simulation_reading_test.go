@@ -36,8 +36,8 @@ type containerReading struct {
 	// trouble is podstate.TroubleKind, which finds the name of the image in a message.
 	trouble string
 	ready   bool
-	// restarts is the restart count, image the name in the status. imageID is the number of the image ID, in the order in which they were seen.
-	// containerID has the restart count with which the container was first seen, and how many other containers were seen with that count before.
+	// restarts is the restart count, and image is the name in the status. imageID is a number instead of the ID: the first ID that was seen is 1, and
+	// so on. containerID has the restart count with which the container was first seen, and how many other containers were seen with that count before.
 	restarts    int32
 	image       string
 	imageID     int
@@ -119,7 +119,7 @@ func (r *recording) read(pod *corev1.Pod) {
 	r.add(next)
 }
 
-// numberOfImage returns the number of an image ID, in the order in which they were seen; 0 for none.
+// numberOfImage returns the number of an image ID, counted in the order in which the IDs were first seen; 0 for none.
 func (r *recording) numberOfImage(id string) int {
 	if id == "" {
 		return 0

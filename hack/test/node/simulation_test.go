@@ -19,9 +19,10 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// comparison returns how long to repeat an operation until the real node has shown everything that the simulated nodes show. Whether it does is a
-// matter of chance. By default an operation is carried out once, and a remaining difference is logged but is not a failure. After a change of
-// hack/cluster/stages.yaml, COMPARE_TIME=3m makes it a failure after that time, which was seen to be enough for every operation.
+// comparison returns for how long the test repeats an operation if the real node has not shown everything that the simulated nodes show, which is a
+// matter of chance. By default the test carries an operation out once, and only logs a remaining difference. After a change of
+// hack/cluster/stages.yaml, run it with COMPARE_TIME=3m. That was enough for every operation, and a difference that remains after that time is a
+// failure.
 func comparison(t *testing.T) (limit time.Duration, isStrict bool) {
 	text := os.Getenv("COMPARE_TIME")
 	if text == "" {
@@ -57,8 +58,8 @@ func testSimulation(t *testing.T) {
 	}
 }
 
-// The same comparison for a resize that the kubelet reports as infeasible. A resize beyond the node's capacity does not get that far, because the API
-// server refuses it. The kubelet reports this for a pod of the class Guaranteed while it assigns CPUs to containers.
+// The same comparison for a resize that the kubelet reports as infeasible. The API server refuses a resize beyond the node's capacity before the
+// kubelet sees it. Here the kubelet has the static CPU policy, with which it reports a resize of a Guaranteed pod as infeasible.
 func TestSimulationOfInfeasibleResize(t *testing.T) {
 	s := newSpaceAlone(t)
 	assignments := s.nodeFile("kubelet/cpu_manager_state")

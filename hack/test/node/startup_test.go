@@ -10,8 +10,8 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// started returns a container with a startup probe, which fails with the image dead. The kubelet kills the container after this many tries of 2 s
-// each.
+// started returns a container with a startup probe, which fails if the tag is dead. The kubelet probes every 2 s, and kills the container after this
+// many failures.
 func started(tag string, tries int) string {
 	return web(tag, fmt.Sprintf(", startupProbe: {httpGet: {path: /livez, port: 8080}, periodSeconds: 2, timeoutSeconds: 30, failureThreshold: %d}", tries))
 }
@@ -21,7 +21,8 @@ func started(tag string, tries int) string {
 func TestStartupProbeKills(t *testing.T) {
 	t.Parallel()
 	const tries = 2 // the first may be too early on a slow machine
-	// A kubelet without CPU time probes late. TestNeverStarted shows that it is not minReadySeconds that holds back the next pod.
+	// minReadySeconds is for a kubelet that gets no CPU time and probes late. TestNeverStarted works without it, so it is not what holds back the next
+	// pod.
 	halt := policy(v1.HaltOnFailure) + ", minReadySeconds: 5"
 	for way, limits := range ways {
 		t.Run(way, func(t *testing.T) {
@@ -43,7 +44,8 @@ func TestStartupProbeKills(t *testing.T) {
 	}
 }
 
-// A startup probe that may take long, and never succeeds: the rollout waits at the first pod until its deadline, and reports what it waits for.
+// A startup probe never succeeds, and may fail for a long time before the kubelet kills the container. The rollout waits at the first pod until its
+// deadline, and reports what it waits for.
 func TestNeverStarted(t *testing.T) {
 	t.Parallel()
 	for way, limits := range ways {

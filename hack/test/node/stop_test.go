@@ -82,7 +82,7 @@ func (s *space) release() {
 	s.tell(&going[0], "/release")
 }
 
-// goes is what is expected of a deleted pod: how long its container runs at least, and the exit code.
+// goes is how a deleted pod has to end: how long its container runs at least, and the exit code.
 type goes struct {
 	atLeast  time.Duration
 	exitCode int32
@@ -104,8 +104,8 @@ func (s *space) went(gone <-chan departure, want goes) (pod string) {
 	return ""
 }
 
-// A pod that is scaled away has the grace period of its template for its hook and its shutdown: here until it is released, or killed. It is counted
-// until it is gone, and is not replaced.
+// When a scale-down deletes a pod, its preStop hook and its shutdown may take as long as the grace period in the template. The pod ends when the
+// test releases it, or when the kubelet kills it. The status counts it until it is gone, and it is not replaced.
 func TestScaleDownWaits(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

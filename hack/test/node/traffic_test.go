@@ -23,8 +23,8 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// traffic are clients of the Service web, for which every request counts. Each request goes to an endpoint that is ready at that moment according to
-// a watch of the EndpointSlices, over a new connection, as kube-proxy would forward it.
+// traffic has clients of the Service web. No request may be lost. Each request goes to an endpoint that is ready at that moment according to a watch
+// of the EndpointSlices, over a new connection, as kube-proxy would forward it.
 type traffic struct {
 	s       *space
 	slices  discoverylisters.EndpointSliceNamespaceLister
@@ -37,7 +37,8 @@ type traffic struct {
 	lost     []string
 }
 
-// traffic starts two clients. Their requests are small and 20 ms apart: what counts is when they come, not how many they are.
+// traffic starts two clients, which send a small request every 20 ms. A request has to come at every moment of the drain, but the load does not
+// matter.
 func (s *space) traffic() *traffic {
 	s.T.Helper()
 	ctx, stop := context.WithCancel(s.T.Context())
@@ -74,7 +75,7 @@ func (t *traffic) send() {
 	t.answered[node]++
 }
 
-// get sends a request that does not depend on the state of the test: it must not be ended with it.
+// get sends a request without the test's context. Otherwise a request that is in flight when the clients are stopped would count as lost.
 func get(address string) error {
 	response, err := client.Get(address)
 	if err != nil {
@@ -147,8 +148,8 @@ func (t *traffic) end() {
 var serving = fmt.Sprintf("{metadata: {labels: {app: %%s}}, spec: {%s, containers: [%s]}}", preferSecond,
 	web("1", ", lifecycle: {preStop: {sleep: {seconds: 5}}}"))
 
-// kubectl drain of the node with the only pod of a PodManager ends by itself, and the clients of its Service do not notice: no request is lost, and
-// there is always an endpoint. The replacement runs on the other real node. The same drain of a Deployment's pod does not end.
+// A node that runs the only pod of a PodManager is drained. kubectl drain ends by itself, and the clients of the Service do not notice: no request
+// is lost, and there is always an endpoint. The replacement runs on the other real node. The same drain of a Deployment's pod does not end.
 func TestDrainWithTraffic(t *testing.T) {
 	t.Parallel()
 	startSecondNode(t)
@@ -198,7 +199,7 @@ func (s *space) outlastsDrain(limit time.Duration) {
 	s.Kubectl("delete", "deployment", "control", "--cascade=foreground", "--timeout=2m")
 }
 
-// addFloor adds a PodDisruptionBudget with minAvailable 1 for an app, so that its only pod cannot be evicted.
+// addFloor adds a PodDisruptionBudget with minAvailable: 1. If the app has one pod, the API server refuses to evict it.
 func (s *space) addFloor(app string) {
 	s.T.Helper()
 	s.Apply(fmt.Sprintf("{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %[1]s}, "+

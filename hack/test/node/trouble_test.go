@@ -48,7 +48,7 @@ func TestRestarts(t *testing.T) {
 	limits := ", resources: {limits: {memory: 64Mi}}"
 	tests := map[string]struct{ more, do, reason string }{
 		"crash":            {"", "/crash", "Error"},
-		"liveness":         {liveness, "/dead", "Completed"}, // it obeys the signal, and exits with 0
+		"liveness":         {liveness, "/dead", "Completed"}, // the server obeys the kubelet's signal, and exits with 0
 		"more than memory": {limits, "/eat?mib=200", "OOMKilled"},
 	}
 	for name, test := range tests {

@@ -41,7 +41,7 @@ func (d *deployment) applyWithWebhooks(image image) {
 	}
 }
 
-// isAsked checks that API servers reach the webhooks through their Service, and what users see of them, also when a replica dies.
+// isAsked checks that API servers reach the webhooks through their Service, even when a replica dies. It also checks what users see of the webhooks.
 func (d *deployment) isAsked() {
 	d.T.Helper()
 	s := newSpaceAlone(d.T)

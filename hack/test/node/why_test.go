@@ -46,7 +46,7 @@ func TestLogsAndExec(t *testing.T) {
 	s.awaitReady(2)
 	run := func(arguments ...string) string {
 		command := exec.CommandContext(t.Context(), plugin, append([]string{arguments[0], "web", "--namespace", s.Name}, arguments[1:]...)...)
-		command.Env = append(os.Environ(), "PATH="+shared.cluster.Programs+":"+os.Getenv("PATH")) // kubectl is there
+		command.Env = append(os.Environ(), "PATH="+shared.cluster.Programs+":"+os.Getenv("PATH")) // kubectl is in one of these folders
 		out, _ := command.CombinedOutput()
 		return string(out)
 	}

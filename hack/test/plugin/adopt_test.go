@@ -92,7 +92,7 @@ func (s *space) stayed(before []pod) *v1.PodManager {
 	return manager
 }
 
-// A Deployment of 3 ends as the same 3 pods, owned by a PodManager, and leaves nothing else behind.
+// A Deployment with 3 pods is converted. The same 3 pods now belong to a PodManager, and nothing else is left of the Deployment.
 func TestAdoptDeployment(t *testing.T) {
 	s := newSpace(t)
 	s.Apply(workloads["Deployment"])
@@ -114,7 +114,7 @@ func TestAdoptDeployment(t *testing.T) {
 	s.runScript(script) // it can be run again
 	s.stayed(before)
 
-	// They are pods of the revision: scaling does not affect them, and an image change reaches all of them.
+	// The adopted pods are pods of the current revision: a scale-up leaves them alone, and a change of the image replaces all of them.
 	s.pm("scale", "web", "--replicas", "4")
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	after, _ := s.pods()

@@ -158,7 +158,7 @@ func TestCheckRights(t *testing.T) {
 func TestCheckPolicy(t *testing.T) {
 	s := newSpace(t)
 	without, _ := s.withMiddle(func(path string, body []byte) []byte {
-		if strings.HasSuffix(path, "/validatingadmissionpolicies") { // a replacement of the same length, for protobuf
+		if strings.HasSuffix(path, "/validatingadmissionpolicies") { // the same length, because protobuf stores the length of a string
 			return bytes.ReplaceAll(body, []byte("podmanager-pod-rights"), []byte("podmanager-pod-others"))
 		}
 		return body

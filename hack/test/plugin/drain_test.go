@@ -23,7 +23,7 @@ const (
 	budgetOf = "{apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: %[1]s, namespace: %[2]s}, spec: {minAvailable: 1, selector: {matchLabels: {app: %[1]s}}}}"
 )
 
-// addNodes adds two simulated nodes that take pods of ownTemplate alone.
+// addNodes adds two simulated nodes that only take pods of ownTemplate.
 func (s *space) addNodes() {
 	s.T.Helper()
 	for i := range 2 {
@@ -34,7 +34,7 @@ func (s *space) addNodes() {
 	})
 }
 
-// applyAlone applies a PodManager with one pod and a PodDisruptionBudget that lets none be missing, and returns the pod's node.
+// applyAlone applies a PodManager with one pod, and a PodDisruptionBudget that needs one available pod. It returns the pod's node.
 func (s *space) applyAlone(name, disruption string) (node string) {
 	s.T.Helper()
 	s.apply(name, fmt.Sprintf("{replicas: 1, %s%s, %s}", disruption, fmt.Sprintf(ownTemplate, s.Name, name), hasty))
@@ -47,7 +47,8 @@ func (s *space) podsOf(name string) []corev1.Pod {
 	return slices.DeleteFunc(s.Pods(), func(pod corev1.Pod) bool { return pod.Labels[v1.LabelManager] != name })
 }
 
-// A simulated drain agrees with kubectl drain: the replacement comes first, and the drain ends. get and why say why a pod is leaving.
+// A simulated drain agrees with kubectl drain: the replacement comes first, and the drain ends. The verbs get and why show the reason why a pod is
+// leaving.
 func TestDrain(t *testing.T) {
 	s := newSpace(t)
 	s.addNodes()
@@ -83,7 +84,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A drain that cannot end is simulated as such. check reports it before the drain, and why during the drain.
+// The verb simulate shows that a drain cannot end. The verb check warns of that before the drain, and the verb why explains it during the drain.
 func TestBlockedDrain(t *testing.T) {
 	s := newSpace(t)
 	s.addNodes()

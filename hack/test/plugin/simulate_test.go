@@ -24,8 +24,8 @@ func templateOf(image string) string {
 }
 
 // A simulation agrees with what happens afterwards: the same actions on the same pods in the same order, the same minimum of available pods, the
-// same maximum of pods, and the same outcome. The specs leave no choice: one pod at a time, and no new pod before the old one is gone, because
-// the names of new pods depend on that.
+// same maximum of pods, and the same outcome. The specs allow only one order of actions: one pod at a time, and no new pod before the old one is
+// gone, because the names of new pods depend on that.
 func TestSimulateAgreesWithWhatHappens(t *testing.T) {
 	t.Parallel()
 	const (
@@ -66,7 +66,8 @@ type agreement struct {
 	image         string
 	// fail is set if the new image does not work.
 	fail bool
-	// reason is the final reason of Ready. actions and lowest are the results without which the test would prove nothing.
+	// reason is the final reason of Ready. actions is how many actions there must be, and lowest is the expected minimum of available pods. Otherwise a
+	// test in which nothing happens would pass.
 	reason          string
 	actions, lowest int
 }
@@ -166,8 +167,8 @@ func (s *space) rest(name, reason string) {
 	})
 }
 
-// simulate reads a file as kubectl apply does: it keeps fields that other clients set, removes fields that only the last applied file set, and
-// refuses what the API server refuses.
+// simulate reads a file as kubectl apply does: it keeps fields that other clients set, removes fields that were in the last applied file and are not
+// in this one, and refuses what the API server refuses.
 func TestSimulateReadsFilesAsApplyDoes(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{image: 'app:1', "+hasty+"}")
@@ -216,7 +217,7 @@ func TestSimulateRefusesWhatApplyRefuses(t *testing.T) {
 	}
 }
 
-// Flux applies on the server side, without a last applied file. Fields that it owns and no longer sets are removed all the same.
+// Flux uses server-side apply, so there is no last applied file. Fields that Flux owns and no longer sets are removed nevertheless.
 func TestSimulateOfWhatFluxOwns(t *testing.T) {
 	s := newSpace(t)
 	manifest := `{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"replicas":1,"image":"app:1"}}`

@@ -67,7 +67,7 @@ func TestSurgeWithoutQuota(t *testing.T) {
 	if got := used(); got != "2 of 2" || len(s.Pods()) != 2 {
 		t.Errorf("the quota has counted a dry run: %s, and there are %d pods", got, len(s.Pods()))
 	}
-	// The way out works.
+	// The change that the message recommends works.
 	out := strings.Replace(next, "replicas: 2,", "replicas: 2, updateStrategy: {rollingUpdate: {maxUnavailable: 1, maxSurge: 0}},", 1)
 	if report := s.simulated(out, "-f", "-"); report.Outcome != simulate.Completed {
 		t.Errorf("without a surge: %s, %s", report.Outcome, report.Message)

@@ -135,7 +135,7 @@ func TestConnectionDrops(t *testing.T) {
 		t.Fatal(err)
 	}
 	var watching []*exec.Cmd
-	var outputs []string // files: a program that has printed something has read everything, and watches
+	var outputs []string // the files that they print to: once a program has printed something, it has read the objects and watches
 	for _, arguments := range [][]string{{"status", "web", "--timeout", "100s"}, {"get", "web", "-w", "--until-ready", "--timeout", "100s"}} {
 		file, err := os.Create(filepath.Join(t.TempDir(), "output"))
 		if err != nil {

@@ -57,7 +57,7 @@ var everyVerb = []verb{
 	{arguments: "pause web", editor: "paused", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "pause web --dry-run=client", editor: "is paused already", viewer: "paused (scaling and healing go on) (dry run)"},
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
-	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // retry needs this
+	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // the verb retry needs a finished rollout
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
 	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: "the role podmanager-edit grants this right", viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
@@ -150,7 +150,7 @@ func TestEveryVerbIsTried(t *testing.T) {
 	}
 }
 
-// A user who may only view PodManagers sees what is visible, and is told what is missing.
+// A user who may only view PodManagers gets as much as the role permits. The plugin says what is missing, and why.
 func TestUserWhoMayOnlyLook(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
@@ -196,7 +196,8 @@ web AllReplicasAvailable 1/1 AGE
 	}
 }
 
-// A user who may write PodManagers but not create pods gets an error from verbs that change the pod, and a simulation of them. Other verbs work.
+// A user who may write PodManagers but not create pods gets an error from verbs that change the pods. Such a change can still be simulated, and the
+// other verbs work.
 func TestUserWithoutPods(t *testing.T) {
 	admin := newSpace(t)
 	admin.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")

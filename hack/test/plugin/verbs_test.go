@@ -13,7 +13,7 @@ import (
 // hasty is a policy under which a revision is good as soon as its pods are available.
 const hasty = "failurePolicy: {gracePeriodSeconds: 0}"
 
-// Two revisions, and every verb that reads them.
+// After two revisions, every verb that reads is tried.
 func TestLook(t *testing.T) {
 	s := newSpace(t)
 	s.refused(1, "there is no PodManager web in namespace", "get", "web")

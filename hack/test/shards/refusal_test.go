@@ -36,7 +36,8 @@ metadata: {name: %[1]s}
 spec: {policyName: %[1]s, validationActions: [Deny]}
 `
 
-// A policy refuses to restore the label. The status reports it, the controller retries with backoff, and succeeds when the policy is gone.
+// A policy refuses the controller's patch that restores the shard label. The status reports the refusal, and the controller retries with backoff. It
+// succeeds when the policy is gone.
 func TestLabelIsRefused(t *testing.T) {
 	c := newReplicaGroup(t)
 	c.start(4)
@@ -95,7 +96,7 @@ func TestLabelIsRefused(t *testing.T) {
 	c.wantSame(before)
 }
 
-// refusals returns when patches of pods by the controller were refused since the last call.
+// refusals returns the times of the controller's patches of pods that were refused since the last call.
 func (c *replicaGroup) refusals(log *audit.Log) (times []time.Time) {
 	c.T.Helper()
 	requests, err := log.Read(c.Name)

@@ -78,7 +78,7 @@ func TestNumberChanges(t *testing.T) {
 		c.awaitReady(18)
 		c.scale(2)
 		c.awaitReady(12)
-		before = c.uids() // which pod is deleted depends on the nodes
+		before = c.uids() // the scale-down also goes by the nodes, so other pods may be left
 	}
 }
 
@@ -131,8 +131,9 @@ func TestLabelIsPutBack(t *testing.T) {
 	c.wantSame(before)
 }
 
-// A user gives a pod the label of another shard while no replica runs, so that its own shard never sees it again. The other shard hands it over.
-// The PodManager does not need the pod, so no replacement conflicts with its name, which would be the other way to find it.
+// A user gives a pod the label of another shard while no replica runs. The pod's own shard never sees the pod again, so the other shard has to
+// restore the label. The PodManager is scaled down, so that no new pod conflicts with the name of the relabelled one, by which the controller would
+// find it, too.
 func TestLabelChangesWhileAway(t *testing.T) {
 	c := newReplicaGroup(t)
 	first := c.start(4)

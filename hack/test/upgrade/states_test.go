@@ -139,7 +139,7 @@ func sized(cpu string) string {
 // images are numbers of pods by image, including terminating ones.
 type images map[string]int
 
-// isIn waits for a reason of the condition Ready, with these pods.
+// isIn returns a function that reports whether the condition Ready has a reason, and exactly these pods exist.
 func isIn(reason string, want images) func(view) bool {
 	return func(v view) bool {
 		got := images{}
@@ -151,7 +151,7 @@ func isIn(reason string, want images) func(view) bool {
 	}
 }
 
-// atRest waits until both pods have an image, and the status reports a completed rollout.
+// atRest returns a function that reports whether both pods have an image, and the status reports a completed rollout.
 func atRest(image string) func(view) bool {
 	return all(isIn(v1.ReasonAllAvailable, images{image: 2}), func(v view) bool {
 		status := v.manager.Status
@@ -178,7 +178,7 @@ func hasCondition(kind string) func(view) bool {
 	return func(v view) bool { return harness.ConditionOf(v.manager, kind).Type != "" }
 }
 
-// says waits for words in the message of the condition Ready.
+// says returns a function that reports whether the message of the condition Ready contains the words.
 func says(words string) func(view) bool {
 	return func(v view) bool {
 		return strings.Contains(harness.ConditionOf(v.manager, v1.ConditionReady).Message, words)

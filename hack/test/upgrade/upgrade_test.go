@@ -83,7 +83,7 @@ func ends(subjects []*subject) (all []course) {
 	return all
 }
 
-// freeze lets nothing of the PodManagers change from now on.
+// freeze makes the witness report every change of the PodManagers' objects from now on, and remembers their pods.
 func (f *fleet) freeze(subjects ...[]*subject) {
 	f.T.Helper()
 	f.hold(slices.Concat(subjects...))

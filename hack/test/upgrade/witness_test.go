@@ -224,8 +224,8 @@ func (w *witness) release(subjects ...[]*subject) {
 	}
 }
 
-// settle waits until nothing changes any more, and the witness has seen everything. If something has changed that must not, the cluster may never
-// come to rest, and judge has enough to report.
+// settle waits until nothing changes any more, and the witness has seen everything. If something has changed that must not, settle returns at once:
+// the cluster may never come to rest, and judge has enough to report.
 func (w *witness) settle() {
 	w.t.Helper()
 	began := time.Now()

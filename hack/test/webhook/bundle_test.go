@@ -107,7 +107,7 @@ func TestConversionBundle(t *testing.T) {
 	// Conversion is turned off as in the README, and then restored.
 	kubectl(t, "", "patch", "crd", crd, "--type", "json", "-p", `[{"op": "remove", "path": "/spec/conversion"}]`)
 	convert("https://192.0.2.1/convert")
-	const life = 3 * time.Second // for a mistake to show up: the absence of a change can only be waited for
+	const life = 3 * time.Second // time for a wrong write to show up: there is no event to wait for if nothing changes
 	for deadline := time.Now().Add(life); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		if conversion := read(); strings.Contains(conversion, "caBundle") {
 			t.Fatalf("the webhook of another program has got a bundle: %s", conversion)

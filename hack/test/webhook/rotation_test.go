@@ -10,9 +10,9 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness"
 )
 
-// The CA is rotated, until the old one is removed from the bundle, while the API server calls one replica and the test connects to both with the
-// bundle as its trusted CAs. No call fails. The API server may be busy here, so lifetimes are not too short: it sees a CA within 2 s. Only the
-// first CA is created by a controller whose CAs live half as long, so that its successor follows after 25 s.
+// The CA is rotated until the old one is removed from the bundle. In the meantime the API server calls one replica, and the test connects to both,
+// with the bundle as its trusted CAs. No call fails. The API server has a tenth of the lifetime, 2 s, to see a new CA, which is enough even if it is
+// busy. A controller with half the lifetime creates the first CA, so that its successor follows after 25 s.
 func TestRotation(t *testing.T) {
 	clean(t)
 	start(t, "-webhook-cert-lifetime", "10s").ready(t).end(t)
@@ -52,10 +52,10 @@ func TestRotation(t *testing.T) {
 	t.Logf("%d calls of the API server and %d handshakes, by CA: %v", applied, handshakes, signers)
 }
 
-// If a user deletes the Secret, there is a new CA, and no call fails in the meantime.
+// If a user deletes the Secret, the controller creates a new CA, and no call fails in the meantime.
 func TestSecretDeleted(t *testing.T) {
 	clean(t)
-	h := start(t, "-webhook-cert-lifetime", "100s") // all API servers see a CA within 10 s
+	h := start(t, "-webhook-cert-lifetime", "100s") // the API server has a tenth of that, 10 s, to see a new CA
 	kubectl(t, manifest(t, h), "apply", "-f", "-")
 	h.ready(t)
 	old := awaitBundle(t)

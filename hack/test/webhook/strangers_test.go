@@ -23,7 +23,7 @@ import (
 const memoryLimit = 512 << 20
 
 // slowClients opens count connections, sends the first byte of a request's body on each, and reconnects when a connection is closed, until ctx is
-// done. It returns the number of open connections.
+// done. It returns the current number of open connections, and a function that waits until all clients have ended.
 func (h *hook) slowClients(ctx context.Context, count int) (connected *atomic.Int32, wait func()) {
 	connected = &atomic.Int32{}
 	var all sync.WaitGroup
@@ -70,7 +70,7 @@ func TestSlowBodies(t *testing.T) {
 	defer wait()
 	defer cancel()
 	harness.Await(t, "strangers on almost all connections", func() (any, bool) { return connected.Load(), int(connected.Load()) > most*9/10 })
-	awaitCall(t, h) // its first connection is one too many
+	awaitCall(t, h) // the server is at its limit of connections when the API server opens its first one
 	before := h.calls(t)
 	const asked = 20
 	for range asked {
@@ -87,7 +87,7 @@ func TestLargeConversions(t *testing.T) {
 	clean(t)
 	h := start(t)
 	h.ready(t)
-	const tolerations = 15 << 20 / 3 // of {}, each with a comma
+	const tolerations = 15 << 20 / 3 // each of them is "{},", which is 3 bytes
 	body := []byte(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"a","desiredAPIVersion":"apps.mycompany.com/v1","objects":[` +
 		`{"apiVersion":"apps.mycompany.com/v1alpha1","kind":"PodManager","metadata":{"name":"a"},"spec":{"template":{"spec":{"tolerations":[` +
 		strings.Repeat("{},", tolerations) + `{}]}}}}]}}`)

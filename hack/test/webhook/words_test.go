@@ -92,7 +92,7 @@ func (s *space) expect(want, manifest string, flags ...string) {
 	}
 }
 
-// looked returns the manifest of a PodManager web that the controller of start checks.
+// looked returns the manifest of a PodManager web whose label the controllers of start select.
 func looked(version, spec string) string {
 	return fmt.Sprintf("apiVersion: apps.mycompany.com/%s\nkind: PodManager\nmetadata: {name: web, labels: {nobody: has-this}}\nspec: %s\n", version, spec)
 }

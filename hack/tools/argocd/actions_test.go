@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// verbTime is when hack/sim/states uses the plugin's verbs.
+// verbTime is the time at which hack/sim/states uses the plugin's verbs.
 const verbTime = "2026-01-02T03:04:05Z"
 
 // run runs an action on an object, and returns what Argo CD would write.

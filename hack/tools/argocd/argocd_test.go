@@ -64,7 +64,7 @@ func files(t *testing.T) []string {
 	return found
 }
 
-// fromConfigMap is a VM that knows the scripts from argocd-cm.yaml alone.
+// fromConfigMap returns a VM that knows only the scripts in argocd-cm.yaml.
 func fromConfigMap(t *testing.T) lua.VM {
 	t.Helper()
 	var config struct {

@@ -37,7 +37,7 @@ func admit(t *testing.T, object *kedav1alpha1.ScaledObject, cluster ...client.Ob
 	known := mapper(t).(*meta.DefaultRESTMapper)
 	known.Add(kedav1alpha1.SchemeGroupVersion.WithKind("ScaledObject"), meta.RESTScopeNamespace)
 	known.Add(autoscalingv2.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"), meta.RESTScopeNamespace)
-	// The names of the fields by which the webhook looks for objects with the same target.
+	// target is the function of the indices below, in which the webhook looks for objects with the same target.
 	target := func(object client.Object) []string {
 		if hpa, ok := object.(*autoscalingv2.HorizontalPodAutoscaler); ok {
 			return []string{hpa.Spec.ScaleTargetRef.Name}

@@ -105,8 +105,8 @@ func TestVerticalAutoscalerFindsThePods(t *testing.T) {
 	}
 }
 
-// The autoscaler does not know how many pods a PodManager wants, and would evict them all at once: the example has a PodDisruptionBudget. If
-// this fails one day for the PodManager, the budget is no longer needed for that.
+// The autoscaler does not know how many pods a PodManager wants, and would evict them all at once. Therefore the example has a PodDisruptionBudget.
+// If this test fails one day for the PodManager, the example may no longer need it.
 func TestVerticalAutoscalerHoldsNothingBack(t *testing.T) {
 	for kind, test := range map[string]struct {
 		version string
@@ -124,7 +124,7 @@ func TestVerticalAutoscalerHoldsNothingBack(t *testing.T) {
 			if err := factory.Apps().V1().ReplicaSets().Informer().GetStore().Add(set); err != nil {
 				t.Fatal(err)
 			}
-			// Two pods at the least, and half of them may go: the updater's defaults.
+			// The updater's defaults: it evicts pods only if there are at least two, and at most half of them.
 			restrictions := restriction.NewPodsRestrictionFactory(client, factory, 2, 0.5, nil, false)
 			autoscaler := verticalAutoscaler(t)
 			groups, owners, err := restrictions.GetCreatorMaps(all, autoscaler)

@@ -26,7 +26,7 @@ func template(t *testing.T) object {
 	return web
 }
 
-// aggregated returns the template with the status of clusters in these states.
+// aggregated returns the template with the status that Karmada aggregates from these clusters.
 func aggregated(t *testing.T, web object, items ...item) object {
 	t.Helper()
 	script := readCustomization(t).Spec.Customizations.StatusAggregation
@@ -75,7 +75,7 @@ func healthOf(t *testing.T, web object) string {
 
 // The clusters together are done when each of them is, and failed as soon as one is.
 func TestAggregateStatus(t *testing.T) {
-	equal(t, aggregated(t, template(t), []item{}...), aggregated(t, template(t))) // Karmada passes either
+	equal(t, aggregated(t, template(t), []item{}...), aggregated(t, template(t))) // Karmada passes an empty list or none
 	for name, test := range map[string]struct {
 		states          []string
 		observed        int
@@ -135,7 +135,7 @@ func TestAggregatedCounts(t *testing.T) {
 	})
 }
 
-// The condition reports what is going on in one cluster rather than what is done in another.
+// If one cluster is done and another is not, the condition reports the one that is not.
 func TestAggregatedProgress(t *testing.T) {
 	for second, want := range map[string]string{"updated": "Complete", "paused-with-a-change-waiting": "Paused", "rolling": "RollingOut"} {
 		equal(t, condition(aggregated(t, template(t), members(t, "updated", second)...), "Progressing")["reason"], want)
@@ -149,9 +149,9 @@ func TestAggregatedTimes(t *testing.T) {
 	web = aggregated(t, web, members(t, "rolling")...)
 	since := condition(web, "Ready")["lastTransitionTime"]
 	equal(t, since, condition(state(t, "rolling"), "Ready")["lastTransitionTime"])
-	web = aggregated(t, web, members(t, "creating")...) // has not been ready for longer
+	web = aggregated(t, web, members(t, "creating")...) // still not ready, so the time stays
 	equal(t, condition(web, "Ready")["lastTransitionTime"], since)
-	// A change that a cluster has not seen yet: kubectl wait goes by the conditions' observedGeneration.
+	// A cluster has not seen the newest change yet. kubectl wait goes by the observedGeneration of the conditions.
 	web["metadata"].(object)["generation"] = 6
 	web = aggregated(t, web, members(t, "ready")...)
 	equal(t, web["status"].(object)["observedGeneration"], 5)

@@ -114,7 +114,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// A cluster is healthy while enough pods serve, also if the rollout has halted or was rolled back.
+// A cluster is healthy while enough pods serve, even if the rollout has halted or was rolled back.
 func TestHealth(t *testing.T) {
 	script := readCustomization(t).Spec.Customizations.HealthInterpretation
 	healthy := map[string]bool{

@@ -50,7 +50,8 @@ func TestImages(t *testing.T) {
 	})
 }
 
-// The labels that a Service selects by go into the template, also into one without metadata; a PodManager of the short form gets no template.
+// Kustomize adds the labels that a Service selects by to the template, even to one without metadata. A PodManager of the short form gets no
+// template.
 func TestLabels(t *testing.T) {
 	tests := map[string]struct{ more, selector string }{
 		"includeTemplates": {"labels: [{pairs: {team: a}, includeTemplates: true}]", "map[podmanager:web]"},
@@ -199,7 +200,7 @@ func TestPatchedLikeADeployment(t *testing.T) {
 	}
 }
 
-// A base has the component, and an overlay does not: what the base has taught Kustomize holds for both.
+// A base uses the component, and its overlay does not. The configuration of the component applies to the overlay, too.
 func TestOverlay(t *testing.T) {
 	overlay := `
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -226,7 +227,7 @@ patches:
 	})
 }
 
-// Twice the component, in the base and in the overlay, is the same as once.
+// If both the base and the overlay use the component, the result is the same as if only one of them does.
 func TestComponentTwice(t *testing.T) {
 	overlay := strings.Replace(kustomization(true, "replicas: [{name: web, count: 5}]"), "objects.yaml", "../app", 1)
 	built, err := build(files{"/app/objects.yaml": web, "/app/kustomization.yaml": kustomization(true, ""), "/dev/kustomization.yaml": overlay}, "/dev")

@@ -193,7 +193,7 @@ func TestNamesOfThePodManager(t *testing.T) {
 	}
 }
 
-// Pods can be placed beside those of a PodManager, or away from them, also by other workloads.
+// If Kustomize renames a PodManager, the placement rules that select its pods use the new name. A workload of any kind can have such rules.
 func TestNamesInPlacements(t *testing.T) {
 	manager := "{apiVersion: apps.mycompany.com/v1, kind: PodManager, metadata: {name: web}, spec: {image: nginx}}\n---\n"
 	for _, path := range placements {

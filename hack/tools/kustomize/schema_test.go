@@ -86,9 +86,9 @@ func TestDeploymentIsPatchedAsBefore(t *testing.T) {
 	})
 }
 
-// A schema with the PodManager alone would be shorter, but Kustomize then knows no built-in kind, nor what the PodManager refers to.
-// If this fails one day without the component, Kustomize takes both together, and openapi.yaml need not have the built-in kinds any more.
-// With the component it is the same: the schema of the user's own kustomization counts.
+// A schema of the PodManager alone would be shorter, but with it Kustomize knows neither the built-in kinds nor the definitions that the PodManager
+// refers to. If this test fails one day without the component, Kustomize merges both schemas, and openapi.yaml no longer needs the built-in kinds.
+// With the component the result is the same, because the schema of the user's own kustomization takes precedence.
 func TestSchemaReplacesTheBuiltIn(t *testing.T) {
 	alone := definitions{objectMeta: {}, podTemplate: {}}
 	if err := addPodManager(alone); err != nil {

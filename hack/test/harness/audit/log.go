@@ -44,7 +44,7 @@ func (l *Log) Skip() error {
 	}
 	end, err := file.Seek(0, io.SeekEnd)
 	if err == nil && end > 0 {
-		_, err = file.Seek(end-1, io.SeekStart) // at the line break, if it is written
+		_, err = file.Seek(end-1, io.SeekStart) // at the last byte, which is a line break unless a line is being written
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())

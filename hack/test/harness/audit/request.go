@@ -32,8 +32,8 @@ func parse(line []byte) (Request, error) {
 	return r, nil
 }
 
-// isRepeated reports whether this is the redundant one of two lines about a long request. A watch counts when it starts, any other request when it
-// has ended.
+// isRepeated reports whether this is the redundant line of a long request, for which the log has two. For a watch the line about its start counts,
+// for any other request the line about its end.
 func (r Request) isRepeated() bool {
 	return r.Stage == "ResponseComplete" && r.Verb == "watch" || r.Stage == "ResponseStarted" && r.Verb != "watch"
 }

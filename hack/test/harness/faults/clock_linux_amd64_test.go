@@ -11,7 +11,7 @@ import (
 
 const asClock = "PODMANAGER_TEST_AS_CLOCK"
 
-// TestMain acts as a clock if the environment says so: for each line of input, it prints the wall clock and how long it has run.
+// TestMain acts as a clock if the environment says so: for each line of input, it prints the wall clock and how long the process has run.
 func TestMain(m *testing.M) {
 	if os.Getenv(asClock) == "" {
 		os.Exit(m.Run())

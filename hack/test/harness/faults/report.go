@@ -19,7 +19,7 @@ type Report struct {
 	Violations []Violation
 }
 
-// Violation is one case in which an invariant, I1 to I6, did not hold.
+// Violation is one case in which an invariant, I1 to I7 of hack/chaos, did not hold.
 type Violation struct {
 	Invariant string
 	// Object is the owner or pod for which the invariant did not hold.

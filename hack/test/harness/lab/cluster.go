@@ -116,7 +116,7 @@ func (c *Cluster) locate(ctx context.Context) error {
 // Keep makes the cluster outlive this process.
 func (c *Cluster) Keep() error { return os.Remove(filepath.Join(c.home, "owner")) }
 
-// CheckRealNode returns an error with what this machine lacks for a cluster with a real node, which NODE=real in the environment requests.
+// CheckRealNode checks whether this machine can run a real node, which NODE=real in the environment requests. The error says what is missing.
 func CheckRealNode(ctx context.Context) error {
 	if out, err := exec.CommandContext(ctx, nodeScript, "check").CombinedOutput(); err != nil {
 		return fmt.Errorf("NODE=real: %w\n%s", err, out)
@@ -137,7 +137,7 @@ func (c *Cluster) script(ctx context.Context, command string) (string, error) {
 	stderr := &strings.Builder{}
 	run.Stderr = stderr
 	if command == "up" || command == "reap" {
-		run.Stderr = os.Stderr // the first run builds the control plane for minutes, and says so; reap names what it takes down
+		run.Stderr = os.Stderr // the first run reports that it builds the control plane for minutes, and reap names the clusters that it takes down
 	}
 	out, err := run.Output()
 	if err != nil {

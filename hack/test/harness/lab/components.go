@@ -105,7 +105,7 @@ func (c *Cluster) Repair(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(c.killed, func(dead *component) bool { return dead.name == Nodes }) {
-		// For minutes, the Leases name the dead process as their holder.
+		// For minutes, the Leases of the nodes name the killed process as their holder. The new process could not take the nodes over until then.
 		leases := c.Kube.CoordinationV1().Leases(corev1.NamespaceNodeLease)
 		if err := leases.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			return err

@@ -18,7 +18,7 @@ const (
 
 var processes atomic.Int32
 
-// WithController returns the same cluster with another program as our controller.
+// WithController returns a copy of the cluster that starts another program as our controller.
 func (c *Cluster) WithController(program string) *Cluster {
 	other := *c
 	other.controller = program

@@ -25,7 +25,7 @@ import (
 
 // Webhook is the validation of PodManagers in some namespaces, served by this process on 127.0.0.1.
 type Webhook struct {
-	// Calls is how often the API server has called the webhook. Trials is how many requests the webhook has sent to try pods.
+	// Calls is how often the API server has called the webhook. Trials is how many dry runs of creating a pod the webhook has requested.
 	Calls, Trials atomic.Int64
 
 	cluster *Cluster

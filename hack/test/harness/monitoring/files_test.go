@@ -246,8 +246,8 @@ func TestFailuresAreRed(t *testing.T) {
 	}
 }
 
-// The panels about shards are in a collapsed row, so that a reader without shards sees no empty panels. Grafana shows a row at least once, also one
-// that repeats over a variable without values. The chart finds the row by its title, and leaves it out if the release has no shards.
+// The panels about shards are in a collapsed row, so that a reader without shards sees no empty panels. Grafana shows a row at least once, even if
+// it repeats over a variable without values. The chart finds the row by its title, and leaves it out if the release has no shards.
 func TestShardsAreCollapsed(t *testing.T) {
 	t.Chdir("../../../..")
 	dashboard, err := ReadDashboard(DashboardFile)
