@@ -135,7 +135,7 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 	return others
 }
 
-// An autoscaler that scales from zero gets all pods at once, whatever was before: a backoff, a bake, or a rollout that was under way.
+// If an autoscaler scales up from zero, all pods are created at once, even if there was a backoff, a bake or a rollout before the scale to zero.
 func TestFromZero(t *testing.T) {
 	fromZero := func(m *v1.PodManager) {
 		m.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonScaledToZero}}

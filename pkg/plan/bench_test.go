@@ -39,7 +39,7 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
-// BenchmarkStatus measures the other half of a sync.
+// BenchmarkStatus measures the cost of computing the status, which each sync does after the decision.
 func BenchmarkStatus(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {

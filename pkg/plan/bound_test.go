@@ -40,7 +40,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Requests that are held back after a refusal ask for no other plan before the hold is over, however many there are.
+// If refused requests are in backoff, the next sync is due when the backoff is over, not at once, even if one sync could not send all of them.
 func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 2 * MaxPerSync {

@@ -27,7 +27,8 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 func makeFinal(o Observed) Plan {
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
-	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may already have done both.
+	// If the user orphans the pods, the garbage collector removes their owner references, and then its own finalizer from the PodManager. It may have
+	// removed them already.
 	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
 	if !isOrphaned {
 		plan.force(o, terminating) // a foreground deletion waits for these pods, too
@@ -55,6 +56,6 @@ func makeFinal(o Observed) Plan {
 		}
 	}
 	plan.holdBack(o)
-	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
+	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
 	return plan
 }

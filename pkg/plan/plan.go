@@ -140,7 +140,8 @@ func (p Plan) TouchesWhatExists() bool {
 	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update)+len(p.Annotate) > 0
 }
 
-// TakesDown reports whether the plan takes down ready pods while others are to stay. What it knows about those has to be current.
+// TakesDown reports whether the plan takes down ready pods while other pods are to stay. Such a plan has to be based on the current state of the
+// other pods, so the controller may have to read them live first.
 func (p Plan) TakesDown(manager *v1.PodManager) bool {
 	takesDown := func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why != rollout.WhyLeftover }
 	return manager.DesiredReplicas() > 0 && (slices.ContainsFunc(p.Delete, takesDown) ||
@@ -207,7 +208,7 @@ func Make(o Observed) Plan {
 	plan.annotate(r.Budget, active)
 	plan.removeLeftovers(o)
 	plan.holdBack(o)
-	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
+	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
 	return plan
 }
 

@@ -50,7 +50,7 @@ func TestUpdateLeavesSizeToVPA(t *testing.T) {
 	}
 }
 
-// A resize by a VerticalPodAutoscaler keeps no pod from being available, and the restart that it may need is no crash.
+// A resize by a VerticalPodAutoscaler does not make a pod unavailable. If the kubelet restarts a container for it, that does not count as a crash.
 func TestResizeByVPA(t *testing.T) {
 	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)

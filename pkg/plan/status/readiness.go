@@ -147,7 +147,7 @@ func halted(r Report, counts v1.PodManagerStatus) string {
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(r.Rollout.State))
 }
 
-// areAllUpdated reports whether a halt comes too late to keep a pod on its revision.
+// areAllUpdated reports whether as many pods as desired are updated. A halt then comes too late to keep pods on the old revision.
 func areAllUpdated(manager *v1.PodManager, counts *v1.PodManagerStatus) bool {
 	return int(counts.UpdatedReplicas) >= manager.DesiredReplicas()
 }

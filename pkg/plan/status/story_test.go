@@ -171,7 +171,7 @@ func TestObstacleIsNoFailure(t *testing.T) {
 }
 
 // Another client deletes the current revision after a rollback. The failed revision stays failed. If the controller remembers the current revision,
-// it stores it again. Otherwise pods stay as they are.
+// the controller stores it again. Otherwise pods stay as they are.
 func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	m := Next(3, Rollback, FailedNow)
 	s := Tell(t, m, Pods3()...)

@@ -15,7 +15,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// unplaced returns a change that makes a pod one for which the scheduler has found no node for this long.
+// unplaced makes a pod look as if the scheduler has found no node for it for this long.
 func unplaced(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		Phase(corev1.PodPending)(p)
