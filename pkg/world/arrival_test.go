@@ -265,7 +265,7 @@ func (a *finalState) checkRolledBack() (what string, ok, applies bool) {
 	}
 }
 
-// checkLeft applies if the user, or what cannot be done in place, leaves pods as they are.
+// checkLeft applies if pods stay as they are because the user wants that, or because they cannot be updated in place.
 func (a *finalState) checkLeft() (what string, ok, applies bool) {
 	m := a.Manager
 	switch {
@@ -279,7 +279,7 @@ func (a *finalState) checkLeft() (what string, ok, applies bool) {
 	return "", false, false
 }
 
-// isHaltedByGone reports whether failed pods of the new revision are gone and halt it forever, because no pod will replace them.
+// isHaltedByGone reports whether failed pods of the new revision are gone and halt the rollout forever, because no pod will replace them.
 func (a *finalState) isHaltedByGone() bool {
 	isOfUpdate := func(b blame) bool { return b.revision == a.update }
 	hasFailed := func(p *corev1.Pod) bool { return nodes.IsFinished(p) && a.hashOf(p) == a.update && a.isBlamed(p) }

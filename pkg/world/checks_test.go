@@ -107,9 +107,9 @@ func (s *synced) checkSurge() error {
 	return nil
 }
 
-// checkFloor checks that the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable
-// pods would stay available. A restored pod counts if a container has to restart. A pod that its kubelet is about to restart is no loss, even if
-// the kubelet has been silent for long.
+// checkFloor checks that the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable pods
+// would stay available. Restoring a pod counts as an update if it restarts a container. If the kubelet is about to restart a pod anyway, the plan may
+// take it, even if the kubelet has been silent for long.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
