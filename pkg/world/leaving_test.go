@@ -150,8 +150,8 @@ func (w *World) countServingAnywhere() (count int) {
 	return count
 }
 
-// checkRenewal sets a maximum age, and checks that all older pods are replaced in time, and that the number of pods of the new revision stays the
-// same. It does so only if all pods are as desired.
+// checkRenewal sets a maximum age, and checks that all older pods are replaced within 50 minutes, and that the number of pods of the new revision
+// stays the same. It does so only if all pods are as desired.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
 	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)

@@ -80,8 +80,8 @@ func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, draine
 	return names, err
 }
 
-// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two
-// for the same pods, which never allow one.
+// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two budgets
+// that cover the same pods. In the latter case, the API server refuses every eviction.
 func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
 	list, err := c.budgets(ctx, s.Manager.Namespace)
 	covering := budget.Covering(s.Manager, list)
