@@ -12,8 +12,8 @@ import (
 )
 
 // needsFinalizer reports whether the controller has work to do before the PodManager is gone: to limit the pace at which pods terminate, or to open
-// closed readiness gates, which no other client opens. Without the finalizer, the garbage collector does all the work, and a deletion never hangs
-// because no controller is running.
+// closed readiness gates, which no other client opens. Without the finalizer, the garbage collector does all the work, and the deletion completes
+// even if no controller is running.
 func needsFinalizer(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
 }

@@ -18,7 +18,7 @@ type blame struct {
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
-	// told is set if a status has reported the failure. inherited is set if it was another pod that failed, which this pod replaces.
+	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it.
 	told, inherited bool
 }
 

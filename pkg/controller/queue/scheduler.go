@@ -98,8 +98,8 @@ func (a *Scheduler) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten, has been
-// synced in the meantime, or is in the backoff of a failed sync.
+// Take returns the triggers that a key was queued for, and clears them. It returns none if only an old timer has queued the key, and the key was
+// forgotten or synced in the meantime, or is in the backoff of a failed sync.
 func (a *Scheduler) Take(key cache.ObjectName) []Trigger {
 	triggers, later := a.take(key)
 	if !later.Never() {

@@ -145,8 +145,8 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// A pod goes from a missing image to another one and back, faster than its kubelet. Only the observed generation shows whether the kubelet ever
-// left the missing image. Without it, the trouble may be the one from before the update.
+// A pod is updated from a missing image to another one and back. Only the observed generation shows whether the kubelet has tried the other image in
+// between. A kubelet that does not report it may still report the trouble from before the updates, which does not count against the revision.
 func TestReturnToMissingImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed int64

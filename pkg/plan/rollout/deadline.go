@@ -101,8 +101,8 @@ func (p *Progress) runClock(r *State, available int) {
 	}
 }
 
-// waitsForUpdated reports whether the rollout waits for updated pods to become available. It does not if there is no updated pod to wait for,
-// because old pods use up maxUnavailable, other pods have to be gone first, or the API server refuses new pods.
+// waitsForUpdated reports whether the rollout waits for updated pods to become available. It returns false if the rollout waits for something else:
+// old pods use up maxUnavailable, other pods have to be gone first, or the API server refuses new pods.
 func (r *State) waitsForUpdated(available int) bool {
 	return len(r.UpdatedPods)+r.unreplaced > available
 }

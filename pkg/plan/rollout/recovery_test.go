@@ -163,8 +163,8 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	}
 }
 
-// A pod crashes, and its node is lost before it is ready. Its replacement stands for it, and the halt ends when the replacement has been available for
-// long enough.
+// A pod crashes, and its node is lost before the pod is ready. Its replacement takes over its record, and the halt ends when the replacement has been
+// available for long enough.
 func TestReplacementOfLostPodRecovers(t *testing.T) {
 	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
 	pod := Pod(2, V2, NotReady)

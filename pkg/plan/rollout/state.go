@@ -112,8 +112,8 @@ func (r *State) findStops() {
 	r.desiredOld = r.decideDesiredOld()
 }
 
-// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds back
-// the new revision, the new revision has proved itself.
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and the new revision has proved
+// itself, unless a partition holds it back.
 func (r *State) IsAtRest() bool {
 	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
 	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
