@@ -99,7 +99,7 @@ func servingPods(count int) []*corev1.Pod {
 	return pods
 }
 
-// indexed looks up pods by name like the informer's store. The other tests search a list.
+// indexed makes an observation look up pods by name in a map, as the informer's store does. In the other tests, the look-up searches a list.
 func indexed(o Observed) Observed {
 	byName := make(map[string]*corev1.Pod, len(o.Pods))
 	for _, p := range o.Pods {

@@ -155,7 +155,7 @@ func (p Plan) ActsOnPods() bool {
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
-// manyCreates is how many creates it takes for a new object to get its first status before its pods are created.
+// manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
 const manyCreates = 100
 
 // NeedsStatusFirst reports whether carrying out the plan will take so long that a new object should get a status first.
@@ -218,7 +218,7 @@ func (p *Plan) deletes(pod *corev1.Pod) bool {
 }
 
 // annotate plans to add AnnotationSafeToEvict to pods that lack it, such as pods that an earlier version of the controller created. It annotates as
-// many at a time as a rollout changes.
+// many pods at a time as a rollout would change.
 func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	changes := map[*corev1.Pod]bool{}
 	for _, pod := range p.Adopt {

@@ -145,8 +145,8 @@ func (a *finalState) checkPaused() (string, bool) {
 	}
 }
 
-// isMarkedWithoutReplacement reports whether a pod is marked for deletion whose replacement must be available first, because maxUnavailable is 0,
-// but never will be.
+// isMarkedWithoutReplacement reports whether a pod that is marked for deletion stays forever: with maxUnavailable 0, its replacement has to be
+// available first, but never will be.
 func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }

@@ -34,9 +34,9 @@ type State struct {
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// reported has the failures that events have warned about since requests last succeeded, by their kinds, each with the version of the
-	// PodManager in that event. ReportedForeign has the names of foreign pods that events have warned about. ReportedStatus means that an event
-	// has warned about a status that cannot be written.
+	// reported has the kinds of failures that events have warned about since requests last succeeded, each with the version of the PodManager that
+	// the first of these events was about. ReportedForeign has the names of foreign pods that events have warned about. ReportedStatus means that an
+	// event has warned about a status that cannot be written.
 	reported        map[requeue.Failure]*corev1.ObjectReference
 	ReportedForeign []string
 	ReportedStatus  bool

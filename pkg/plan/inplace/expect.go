@@ -42,8 +42,8 @@ func (u Update) newRecord(now time.Time) Record {
 	return record
 }
 
-// containerBefore returns the state of a container before the update, and whether the kubelet restarts, or may restart, the container for it. If
-// the kubelet has yet to restart the container for an earlier update, the container is still in the state before that update.
+// containerBefore returns the state of a container before the update, and whether the kubelet restarts, or may restart, the container for the update.
+// If the kubelet has yet to restart the container for an earlier update, the container is still in the state before that update.
 func (u Update) containerBefore(own, wanted *corev1.Container) (before ContainerBefore, mayRestart bool) {
 	before = u.snapshot(wanted)
 	if begun := begunRecord(u.Pod).Containers[own.Name]; begun.Optional && u.continuesInterrupted() {

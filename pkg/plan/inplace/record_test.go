@@ -174,8 +174,8 @@ func TestReturnToMissingImage(t *testing.T) {
 	}
 }
 
-// An earlier version of the controller may have updated a pod, and recorded several updates together. An earlier version can also read what this
-// one writes: a restart that may never happen is optional.
+// Earlier versions of the controller recorded several updates together, and this version can read such records. Earlier versions can read the records
+// of this version, too: a restart that may never happen is marked as optional there.
 func TestRecordsOfOtherVersions(t *testing.T) {
 	revision := RevisionWith("one", TemplateWith(Sized("1", "1Gi", ""), Policies(corev1.NotRequired, corev1.RestartContainer)))
 	tests := map[string]struct {

@@ -14,7 +14,7 @@ import (
 
 var byVPA = Annotated("vpaUpdates", "Pod resources updated by web: container 0: cpu request")
 
-// If a VerticalPodAutoscaler sets a pod's CPU and memory, an update in place does not. The patch that gives the pod its revision stays.
+// If a VerticalPodAutoscaler sets a pod's CPU and memory, an update in place leaves them alone. It still gives the pod its new revision.
 func TestUpdateLeavesSizeToVPA(t *testing.T) {
 	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
 	from := RevisionFor(sizedManager("1", "1Gi"))
@@ -78,7 +78,7 @@ func TestResizeByVPA(t *testing.T) {
 	}
 }
 
-// The pod's own resources are part of the resize.
+// A resize also changes the resources of the pod itself.
 func TestPodLevelResize(t *testing.T) {
 	with := func(cpu string) *v1.PodManager {
 		return sizedManager("1", "1Gi", func(m *v1.PodManager) {

@@ -77,7 +77,7 @@ func surgesFirst(manager *v1.PodManager) bool {
 	return manager.MaxSurge() > 0 && (manager.Spec.PodReplacementPolicy != v1.TerminationComplete || manager.MaxUnavailable() == 0)
 }
 
-// jitter is the part of its maximum age by which a pod may be replaced early.
+// jitter is the part of the maximum age by which a pod may be replaced early.
 const jitter = 10 // percent
 
 // oldest returns the oldest pod that has reached its maximum age, or nil if there is none. wait is the time until the next pod reaches it.

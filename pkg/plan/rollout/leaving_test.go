@@ -24,7 +24,7 @@ func replacesOld(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](9000)}
 }
 
-// cordoned returns nodes. Those with these names are being drained.
+// cordoned makes an observation in which the nodes with these names, and no others, are being drained.
 func cordoned(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		nodes := map[string]leaving.Node{}

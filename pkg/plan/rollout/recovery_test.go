@@ -94,7 +94,7 @@ func replacesLost(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
 }
 
-// lostNodes have been lost for long.
+// lostNodes makes an observation in which these nodes have been lost for an hour.
 func lostNodes(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		o.NodeOf = func(of string) leaving.Node {
@@ -116,7 +116,7 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
 	tests := map[string]struct {
 		then func(*plan.Observed)
-		// After then, the test waits for this long. After that, last happens.
+		// The test calls then, waits for this long, and calls last.
 		wait   time.Duration
 		last   func(*plan.Observed)
 		failed bool
@@ -187,8 +187,7 @@ func TestDeadlineDuringDrain(t *testing.T) {
 	starts := func(p *corev1.Pod) { NotReady(p); p.Spec.NodeName = "node-9" }
 	tests := map[string]struct {
 		pods []*corev1.Pod
-		// When node-2 is cordoned, drained changes what is observed. Then the deadline passes. After it, last changes what is observed, and the time
-		// more passes.
+		// The test cordons node-2, calls drained, and lets the deadline pass. Then it calls last, and lets the time more pass.
 		drained, last func(*plan.Observed)
 		more          time.Duration
 		failed        bool

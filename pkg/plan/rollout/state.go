@@ -95,7 +95,8 @@ func (r *State) divide() {
 	}
 }
 
-// leavingFrom returns the leaving pods of a side. They do not count as pods of that side, but they carry what is known about its failures.
+// leavingFrom returns the leaving pods of a side. They do not count as pods of that side, but their failures and annotations still say something
+// about its revision.
 func (r *State) leavingFrom(s side) (pods []*corev1.Pod) {
 	for _, pod := range r.leaving {
 		if r.sideOf(pod) == s {
@@ -273,7 +274,7 @@ func (r *State) wantedOld() int {
 	case r.Manager.Strategy() == v1.OnDeleteStrategy && !r.Manager.Spec.Paused:
 		return 0
 	case r.Frozen != "" && r.Manager.Strategy() == v1.RecreateStrategy:
-		// Revisions must not overlap.
+		// With Recreate, pods of different revisions must not run at the same time.
 		if len(r.UpdatedPods) > 0 {
 			return 0
 		}

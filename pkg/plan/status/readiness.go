@@ -163,7 +163,8 @@ func failure(r *rollout.State) string {
 // maxGoneNames is the maximum number of deleted pods that a message names.
 const maxGoneNames = 3
 
-// rolledBack returns the message of a rollback. Its cause is known only when the revision fails. Later syncs keep the message of Progressing.
+// rolledBack returns the message of a rollback. Its cause is known only in the sync in which the revision fails. Later syncs take it from the message
+// that Progressing has in the status.
 func rolledBack(r Report) string {
 	before := meta.FindStatusCondition(r.Manager.Status.Conditions, v1.ConditionProgressing)
 	if r.Rollout.Failed == nil && before != nil && before.Reason == v1.ReasonRolledBack && r.Rollout.Old != nil {
