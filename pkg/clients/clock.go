@@ -28,7 +28,7 @@ type ServerClock struct {
 
 	mu sync.Mutex
 	// isKnown is set once an answer has counted. The last answer that counted arrived when the local clock showed at and the monotonic clock showed
-	// mark. By how much the API server's clock was ahead of the local clock at that time lies between least and most, and offset is what Now adds.
+	// mark. It proves that the API server's clock was then ahead of the local clock by a time between least and most. offset is what Now adds.
 	isKnown             bool
 	at, mark            time.Time
 	least, most, offset time.Duration

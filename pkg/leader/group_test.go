@@ -267,8 +267,8 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 	})
 }
 
-// When a replica stops, it releases the Lease of the group only if no other replica can still rely on that Lease: the last renewal by another replica
-// is too long ago.
+// When a replica stops, it releases the Lease of the group only if no other replica can still rely on that Lease, because no other replica has
+// renewed it for some time.
 func TestGroupIsDissolvedByTheLast(t *testing.T) {
 	for name, test := range map[string]struct {
 		renewed time.Duration // how long before the stop another replica renews the Lease; 0 for never

@@ -303,8 +303,9 @@ func TestInterruptedRevert(t *testing.T) {
 	}
 }
 
-// An update is interrupted after its resize, and before the kubelet has started the container. The container then starts with the new amounts. The
-// next update changes CPU only, so the kubelet does not restart the container, although the record from before its start cannot show that.
+// An update is interrupted after its resize, before the kubelet has started the container. The container then starts with the new amounts. The next
+// update changes only CPU, so the kubelet does not restart the container. The record of the interrupted update cannot show that, because it was
+// written before the container started.
 func TestBegunBeforeStart(t *testing.T) {
 	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("1", "2Gi")), RevisionFor(sizedManager("2", "2Gi"))
 	p := Pod(0, Labelled(v1.LabelRevision, one.Hash))

@@ -60,7 +60,7 @@ func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []
 
 const unknownNodes = "you may not read nodes, so the simulation assumes that another node has room"
 
-// schedulable returns nodes that take pods of the wanted template and are not to be drained. It reads no further page once it has found one.
+// schedulable returns nodes that take pods of the wanted template and are not to be drained. It reads no further page once it has found such a node.
 func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, drained []string) (names []string, err error) {
 	template := history.Template(&wanted.Spec)
 	takes := func(node *corev1.Node) bool {

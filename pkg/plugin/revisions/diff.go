@@ -79,8 +79,8 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	return d
 }
 
-// Undo compares the present template of a PodManager with the one to return to. All pods may still have the latter, for example if the rollout is
-// paused.
+// Undo compares the present template of a PodManager with the one to return to. If all pods still have the one to return to, for example because the
+// rollout is paused, no pod changes.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
 	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
 	active, _, _ := podstate.Split(s.Pods)
