@@ -83,7 +83,7 @@ var layers = []string{
 	"cmd/kubectl-podmanager",
 }
 
-// testOnly are packages that nothing but tests may import, simulators those of them that pkg/plugin/simulate may, too.
+// testOnly are packages that only tests may import. simulators are those of them that pkg/plugin/simulate may import, too.
 var (
 	testOnly   = []string{"pkg/plan/plantest", "pkg/plugin/plugintest", "pkg/world", "pkg/world/dice", "pkg/world/nodes", "pkg/world/users"}
 	simulators = []string{"pkg/world", "pkg/world/nodes"}

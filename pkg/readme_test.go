@@ -24,8 +24,8 @@ func blocks(t *testing.T, language string) []string {
 	return found
 }
 
-// The diff of "A first change" applies to the sources, unless the reader has already applied it, and the result is formatted. If this fails, a
-// change has moved what the walk is about: make the walk's change again, and replace the diff with the output of git diff -U1.
+// The diff of "A first change" applies to the sources, unless the reader has already applied it, and the result is formatted. If this fails, the
+// lines around the diff have changed: make the section's change again, and replace the diff with the output of git diff -U1.
 func TestFirstChangeApplies(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")

@@ -225,7 +225,7 @@ func (p *plugin) scale() *cobra.Command {
 	return command
 }
 
-// parseCount parses a number of pods. pflag's own message for a number that it cannot parse is one of Go.
+// parseCount parses a number of pods. pflag's own parser is not used, because its message for an invalid number shows a Go error.
 func parseCount(flag, text string, least int64) (int32, error) {
 	count, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || count < least {

@@ -19,16 +19,16 @@ const auditID = "Audit-Id"
 // it is wrong. The times in objects come from the API server, and a new leader may run on a machine whose clock differs by minutes from the clock
 // of the previous leader's machine.
 //
-// The controller measures intervals with this clock, too, so it must not jump. After an answer, ServerClock advances with the monotonic clock of
-// this machine, which cannot be set. An answer may contradict earlier ones, because another API server with another clock has sent it. Such an
-// answer changes nothing, unless the clocks may have drifted that far apart since the last answer that counted, or the machine's clock was set or
-// the machine slept in the meantime.
+// The controller measures intervals with this clock, too, so it must not jump. After an answer, ServerClock advances with the monotonic clock of this
+// machine, which cannot be set. An answer may contradict earlier ones, because another API server with another clock has sent it. Such an answer
+// counts only if the difference has another explanation: the clocks have drifted apart since the last answer that counted, or the machine slept, or
+// its clock was set.
 type ServerClock struct {
 	local clock.PassiveClock
 
 	mu sync.Mutex
 	// isKnown is set once an answer has counted. The last answer that counted arrived when the local clock showed at and the monotonic clock showed
-	// mark. By how much the API server's clock was ahead of the local clock at that time lies between least and most, and offset is what Now adds.
+	// mark. It proves that the API server's clock was then ahead of the local clock by a time between least and most. offset is what Now adds.
 	isKnown             bool
 	at, mark            time.Time
 	least, most, offset time.Duration

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// wrongClock is the clock of a machine, which is off.
+// wrongClock is the clock of a machine, and is wrong by ahead.
 type wrongClock struct{ ahead time.Duration }
 
 func (w wrongClock) Now() time.Time                  { return time.Now().Add(w.ahead) }
@@ -17,7 +17,7 @@ func (w wrongClock) Since(t time.Time) time.Duration { return w.Now().Sub(t) }
 
 var _ clock.PassiveClock = wrongClock{}
 
-// datedAnswers answers requests with a date that is off. A request and its answer take way each to arrive.
+// datedAnswers answers requests with a date that is wrong by off. A request takes the time way to arrive, and so does its answer.
 type datedAnswers struct{ way, off time.Duration }
 
 func (d datedAnswers) RoundTrip(*http.Request) (*http.Response, error) {

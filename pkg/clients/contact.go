@@ -27,8 +27,8 @@ func (c *Contact) Answered() {
 	c.lastAnswer.Store(&now)
 }
 
-// Warning returns that the API server has not answered yet, or for how long it has not, if that is longer than silenceLimit. Otherwise it is
-// empty.
+// Warning returns a text that says for how long the API server has not answered, or that it has never answered. It returns empty if the last answer
+// is at most silenceLimit ago.
 func (c *Contact) Warning() string {
 	last := c.lastAnswer.Load()
 	if last == nil {

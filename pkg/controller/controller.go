@@ -221,8 +221,8 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	return result, done.Again, done.Failed(err)
 }
 
-// reportRefusedRead returns the error of a read. If the API server forbids the read, it reports that: until a user grants the right, no sync
-// gets as far as a plan, whose failures the status tells.
+// reportRefusedRead returns the error of a read. If the API server forbids the read, it first writes that to the status. Without that, users would
+// not see the reason: a status usually reports the failures of a plan, and no plan is made until a user grants the right to read.
 func (c *Controller) reportRefusedRead(ctx context.Context, key cache.ObjectName, err error) error {
 	if apierrors.IsForbidden(err) {
 		if reporting := c.reporter.ReportBroken(ctx, key, v1.ReasonReadForbidden, v1.EventReadForbidden, requeue.ErrorText(err)); reporting != nil {

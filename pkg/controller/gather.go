@@ -26,8 +26,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// certainFor is how old the information about pods may be for the plan to take down ready pods. It takes about as long
-// anyway until the failure of a pod reaches the controller.
+// certainFor is how old the information about pods may be when a plan takes down ready pods. A shorter time would help little, because it takes about
+// as long until the controller learns that a pod has failed.
 const certainFor = 5 * time.Second
 
 // decide makes the plan for what was observed. If the plan takes down ready pods while others are to stay, decide reads the pods live first,
@@ -63,7 +63,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
-		// An event enqueues the key sooner. The longer no event arrives, the less a requeue helps.
+		// An event enqueues the key sooner. The longer the cache stays behind, the longer the controller waits between requeues.
 		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.RequeueCache), nil
 	}
 	gather := c.gatherCached

@@ -197,7 +197,8 @@ func TestWorkFails(t *testing.T) {
 	})
 }
 
-// A candidate that is stopped while it acquires the Lease does not know that it holds it, but releases it all the same.
+// A candidate is stopped before it receives the response to its request for the Lease. It does not know that it holds the Lease, but releases the
+// Lease all the same.
 func TestReleaseAfterLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := testContext(t)

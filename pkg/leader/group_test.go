@@ -217,7 +217,7 @@ func TestGroupMemberIsCutOff(t *testing.T) {
 	})
 }
 
-// A rolling restart moves each shard once.
+// In a rolling restart, each shard moves exactly once.
 func TestGroupRollingRestart(t *testing.T) {
 	withReplicas(t, func(t *testing.T, c *testReplicas) {
 		var old []*replica
@@ -267,7 +267,8 @@ func TestGroupOfAnotherNumber(t *testing.T) {
 	})
 }
 
-// A replica releases the Lease of the group only if no other replica has renewed it for so long that none can rely on it any more.
+// When a replica stops, it releases the Lease of the group only if no other replica can still rely on that Lease, because no other replica has
+// renewed it for some time.
 func TestGroupIsDissolvedByTheLast(t *testing.T) {
 	for name, test := range map[string]struct {
 		renewed time.Duration // how long before the stop another replica renews the Lease; 0 for never

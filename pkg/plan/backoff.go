@@ -35,8 +35,8 @@ func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
 	return true
 }
 
-// holdBack removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. fill leaves out creates,
-// which have a backoff for each revision. adopt leaves out adoptions before anything else is decided.
+// holdBack removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. It need not remove creates
+// and adoptions: fill plans no creates in backoff, because each revision has a backoff of its own, and adopt plans no adoptions in backoff.
 func (p *Plan) holdBack(o Observed) {
 	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.BackoffFinalizer, 1) {
 		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer

@@ -111,7 +111,7 @@ func TestAlwaysFailing(t *testing.T) {
 			o.Pods = without(o.Pods, deletion.Pod)
 		}
 		for _, creation := range plan.Create {
-			// The pod fails within the second. Its status has no times, so the failure is dated by the pod's creation.
+			// The pod fails at once. Its status has no times, so the time of its creation counts as the time of the failure.
 			p := NewPod(o.Manager, creation)
 			p.CreationTimestamp = metav1.NewTime(o.Now)
 			p.Status.Phase = corev1.PodFailed
@@ -119,7 +119,7 @@ func TestAlwaysFailing(t *testing.T) {
 			created++
 		}
 	}
-	// 0, 0, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600, 600 seconds apart.
+	// Each of the pods is created at most 13 times in an hour: after 0, 0, 10, 20, 40, 80, 160, 320, 600, 600, 600, 600 and 600 seconds.
 	if limit := replicas * 13; created > limit {
 		t.Errorf("%d pods created in an hour, want at most %d", created, limit)
 	}
@@ -135,7 +135,7 @@ func without(pods []*corev1.Pod, gone *corev1.Pod) []*corev1.Pod {
 	return others
 }
 
-// An autoscaler that scales from zero gets all pods at once, whatever was before: a backoff, a bake, or a rollout that was under way.
+// If an autoscaler scales up from zero, all pods are created at once, even if there was a backoff, a bake or a rollout before the scale to zero.
 func TestFromZero(t *testing.T) {
 	fromZero := func(m *v1.PodManager) {
 		m.Status.Conditions = []metav1.Condition{{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonScaledToZero}}

@@ -39,7 +39,7 @@ func BenchmarkMake(b *testing.B) {
 	}
 }
 
-// BenchmarkStatus measures the other half of a sync.
+// BenchmarkStatus measures the cost of computing the status, which each sync does after the decision.
 func BenchmarkStatus(b *testing.B) {
 	for _, pods := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("steady/pods=%d", pods), func(b *testing.B) {
@@ -99,7 +99,7 @@ func servingPods(count int) []*corev1.Pod {
 	return pods
 }
 
-// indexed looks up pods by name like the informer's store. The other tests search a list.
+// indexed makes an observation look up pods by name in a map, as the informer's store does. In the other tests, the look-up searches a list.
 func indexed(o Observed) Observed {
 	byName := make(map[string]*corev1.Pod, len(o.Pods))
 	for _, p := range o.Pods {

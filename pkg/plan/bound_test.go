@@ -40,7 +40,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Requests that are held back after a refusal ask for no other plan before the hold is over, however many there are.
+// If refused requests are in backoff, the next sync is due when the backoff is over, not at once, even if one sync could not send all of them.
 func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	var pods []*corev1.Pod
 	for i := range 2 * MaxPerSync {
@@ -64,7 +64,7 @@ func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	}
 }
 
-// A pod is too old exactly when Found.Again has announced it, not later.
+// A pod counts as too old exactly at the time that Found.Again has announced.
 func TestOldestOnTime(t *testing.T) {
 	m := Manager(2, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)} })
 	pods := []*corev1.Pod{Pod(0, CreatedAgo(0)), Pod(1, CreatedAgo(time.Minute))}
@@ -106,7 +106,8 @@ func TestWhyDeleted(t *testing.T) {
 	}
 }
 
-// With maxUnavailable 0, the replacement of a pod that is marked for deletion comes first, and has the revision that the pod has.
+// With maxUnavailable 0, a pod that is marked for deletion is deleted after its replacement is available. During a rollout, a partition decides which
+// revision the replacement has.
 func TestMarkedIsReplacedFirst(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed Observed

@@ -36,7 +36,7 @@ func TestPatchesOnly(t *testing.T) {
 	closed := Gated(corev1.ConditionFalse, time.Minute)
 	tests := map[string]struct {
 		observed Observed
-		// want is the result for the limited controller, means the result for one that may do everything.
+		// want is what the limited controller plans, and means what a controller with all rights plans.
 		want, means string
 		// ready is part of the message of the Ready condition.
 		ready string

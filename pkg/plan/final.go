@@ -12,8 +12,8 @@ import (
 )
 
 // needsFinalizer reports whether the controller has work to do before the PodManager is gone: to limit the pace at which pods terminate, or to open
-// closed readiness gates, which no other client opens. Without the finalizer, the garbage collector does all the work, and a deletion never hangs
-// because no controller is running.
+// closed readiness gates, which no other client opens. Without the finalizer, the garbage collector does all the work, and the deletion completes
+// even if no controller is running.
 func needsFinalizer(manager *v1.PodManager) bool {
 	return manager.PacesScaleDown() || manager.InPlaceGrace() > 0
 }
@@ -27,7 +27,8 @@ func hasFinalizer(manager *v1.PodManager, name string) bool {
 func makeFinal(o Observed) Plan {
 	var plan Plan
 	active, finished, terminating := podstate.Split(o.Pods)
-	// If the user orphans the pods, the garbage collector removes their owner references, and then its finalizer. It may already have done both.
+	// If the user orphans the pods, the garbage collector removes their owner references, and then its own finalizer from the PodManager. It may have
+	// removed them already.
 	isOrphaned, opens := hasFinalizer(o.Manager, metav1.FinalizerOrphanDependents), o.Orphans
 	if !isOrphaned {
 		plan.force(o, terminating) // a foreground deletion waits for these pods, too
@@ -55,6 +56,6 @@ func makeFinal(o Observed) Plan {
 		}
 	}
 	plan.holdBack(o)
-	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
+	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
 	return plan
 }

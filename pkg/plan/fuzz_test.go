@@ -208,7 +208,7 @@ func checkStatus(t *testing.T, o plan.Observed, decided plan.Plan) {
 	t.Errorf("the status never becomes stable: %s", asJSON(settled))
 }
 
-// isValid reports whether the record of a rollout counts neither more time nor more pods than there can be.
+// isValid reports whether the record of a rollout is possible: neither its times nor its number of pods exceed what the spec allows.
 func isValid(o plan.Observed, record *v1.RolloutStatus) bool {
 	isOverdue := record.Since != nil && o.Now.Sub(record.Since.Time) > o.Manager.ProgressDeadline()
 	return record.SpentSeconds >= 0 && !isOverdue && record.MostAvailable <= int32(o.Manager.DesiredReplicas())

@@ -64,8 +64,8 @@ func (p *Plan) force(o Observed, terminating []*corev1.Pod) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.RequeueLeaving))
 }
 
-// replaces returns the leaving pod that the next pod to create replaces, or nil if no pod needs a replacement. It prefers pods of the same side of
-// the rollout, and then pods that have just begun to leave, which come last.
+// replaces returns the leaving pod that the next pod to create replaces, or nil if no pod needs a replacement. It prefers leaving pods of the same
+// side of the rollout. Of several, it takes the last in the list, which is the one that began to leave last.
 func (p *Plan) replaces(revision *history.Revision) *leaving.Pod {
 	isUpdate := func(hash string) bool { return hash == p.Revisions.Update.Hash }
 	last := len(p.uncovered) - 1

@@ -100,7 +100,7 @@ func (l *life) revisions() map[string]int {
 	return count
 }
 
-// Each pod that is too old is replaced once, by a pod of its own revision: a partition is respected, and nothing goes on without end.
+// Each pod that is too old is replaced once, by a pod of the same revision. So the renewal ends, and respects a partition.
 func TestRenewalEnds(t *testing.T) {
 	surge, half := Limits("1", "0"), Partition("2")
 	old, young := aged(2*time.Hour), aged(time.Minute)
@@ -142,7 +142,7 @@ func TestRenewalEnds(t *testing.T) {
 	}
 }
 
-// If the user scales down during a drain, no pod of a drained node remains as one that counts.
+// If the user scales down during a drain, the pods that still count are not on a drained node.
 func TestScaleDownDuringADrain(t *testing.T) {
 	o := With(Observe(Manager(3, Limits("1", "0"), replaceDrained), Pods3()...), cordoned("node-0", "node-1", "node-2"))
 	l := life{Observed: o, left: map[string]bool{}}

@@ -34,7 +34,7 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	}
 }
 
-// If there is no room for a replacement, Ready names a pod that has none, and no pod whose replacement is available.
+// If there is no room for a replacement, Ready names a leaving pod that has no replacement, not one whose replacement is available.
 func TestReplacementBlockedNamesTheUncovered(t *testing.T) {
 	noRoom := func(p *corev1.Pod) {
 		OnNode("")(p)

@@ -193,7 +193,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// A deletion of a ready pod rests on what is known about the others, if others are to stay.
+// TakesDown returns true for a plan that deletes a ready pod, unless no pods are desired.
 func TestTakesDown(t *testing.T) {
 	tests := map[string]struct {
 		observed Observed

@@ -140,7 +140,8 @@ func (p Plan) TouchesWhatExists() bool {
 	return len(p.Mark)+len(p.AdoptRevisions)+len(p.Drop)+len(p.Adopt)+len(p.Release)+len(p.Delete)+len(p.Update)+len(p.Annotate) > 0
 }
 
-// TakesDown reports whether the plan takes down ready pods while others are to stay. What it knows about those has to be current.
+// TakesDown reports whether the plan takes down ready pods while other pods are to stay. Such a plan has to be based on the current state of the
+// other pods, so the controller may have to read them live first.
 func (p Plan) TakesDown(manager *v1.PodManager) bool {
 	takesDown := func(d rollout.Deletion) bool { return podstate.IsReady(d.Pod) && d.Why != rollout.WhyLeftover }
 	return manager.DesiredReplicas() > 0 && (slices.ContainsFunc(p.Delete, takesDown) ||
@@ -154,7 +155,7 @@ func (p Plan) ActsOnPods() bool {
 	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
 }
 
-// manyCreates is how many creates it takes for a new object to get its first status before its pods are created.
+// manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
 const manyCreates = 100
 
 // NeedsStatusFirst reports whether carrying out the plan will take so long that a new object should get a status first.
@@ -207,7 +208,7 @@ func Make(o Observed) Plan {
 	plan.annotate(r.Budget, active)
 	plan.removeLeftovers(o)
 	plan.holdBack(o)
-	plan.bound(o.Now) // last: what is held back must not ask for another plan at once
+	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
 	return plan
 }
 
@@ -217,7 +218,7 @@ func (p *Plan) deletes(pod *corev1.Pod) bool {
 }
 
 // annotate plans to add AnnotationSafeToEvict to pods that lack it, such as pods that an earlier version of the controller created. It annotates as
-// many at a time as a rollout changes.
+// many pods at a time as a rollout would change.
 func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	changes := map[*corev1.Pod]bool{}
 	for _, pod := range p.Adopt {

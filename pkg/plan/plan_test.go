@@ -348,7 +348,7 @@ func TestMakeIsBounded(t *testing.T) {
 	}
 }
 
-// A hold without a failure, as in a namespace that is being deleted, is not reported.
+// A backoff without a failure, as in a namespace that is being deleted, is not reported.
 func TestSilentHold(t *testing.T) {
 	o := Observe(Manager(3), Pod(0))
 	o.Holds = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}

@@ -26,7 +26,8 @@ func restartedWithProbe(period int32, ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// restartedByResize is the same after a resize that restarted the container, while the update that it is a part of is not complete.
+// restartedByResize is restartedWithProbe for an update that is not complete: the kubelet has restarted the container for the resize, and the pod
+// still has its old revision.
 func restartedByResize(period int32, ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		restartedWithProbe(period, ago)(p)

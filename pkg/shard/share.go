@@ -46,10 +46,9 @@ const (
 // Next returns what to do. The replica that holds the fewest shards is the first to take a free one. A replica that holds at least two fewer
 // than another asks it for one, and the other replica gives it up.
 //
-// This is more even than rendezvous hashing, which would give some replicas twice as many shards as others. It also moves fewer shards: a
-// shard moves only when its holder leaves, or to restore the balance. If replicas of several versions hold shards, a rollout of the
-// Deployment is in progress. Then shards move only when their holder leaves, and replicas of another version take them first, so that each
-// shard moves once.
+// This is more even than rendezvous hashing, which would give some replicas twice as many shards as others. It also moves fewer shards: a shard moves
+// only when its holder leaves, or to restore the balance. If replicas of several versions hold shards, a rollout of the Deployment is in progress.
+// Then shards move only when their holder leaves, and replicas of another version take them first, so that each shard moves only once.
 func (v View) Next() Step {
 	step, load, isRolling := Step{Ask: -1, Wait: math.MaxInt64}, map[string]int{}, false
 	for _, lease := range v.Leases {

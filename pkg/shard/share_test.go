@@ -126,8 +126,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// A rolling restart moves each shard at most once if each new replica joins before an old one leaves. Otherwise shards move to old replicas in
-// between.
+// In a rolling restart, each shard moves at most once if each new replica joins before an old one leaves. Otherwise shards may first move to other
+// old replicas, and so move up to three times.
 func TestRollingRestart(t *testing.T) {
 	for _, isSurging := range []bool{true, false} {
 		g := newGroup(t, 16)

@@ -1,4 +1,4 @@
-// The race detector needs additional memory, and ten times as long.
+// With the race detector, the tests would take more memory, and ten times as long.
 //go:build !race
 
 package webhook

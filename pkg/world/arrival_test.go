@@ -145,8 +145,8 @@ func (a *finalState) checkPaused() (string, bool) {
 	}
 }
 
-// isMarkedWithoutReplacement reports whether a pod is marked for deletion whose replacement must be available first, because maxUnavailable is 0,
-// but never will be.
+// isMarkedWithoutReplacement reports whether a pod that is marked for deletion stays forever: with maxUnavailable 0, its replacement has to be
+// available first, but never will be.
 func (a *finalState) isMarkedWithoutReplacement() bool {
 	return len(a.badRevisions) > 0 && a.Manager.MaxUnavailable() == 0 && slices.ContainsFunc(a.activePods(), isMarkedForDeletion)
 }
@@ -265,7 +265,7 @@ func (a *finalState) checkRolledBack() (what string, ok, applies bool) {
 	}
 }
 
-// checkLeft applies if the user, or what cannot be done in place, leaves pods as they are.
+// checkLeft applies if pods stay as they are because the user wants that, or because they cannot be updated in place.
 func (a *finalState) checkLeft() (what string, ok, applies bool) {
 	m := a.Manager
 	switch {
@@ -279,7 +279,7 @@ func (a *finalState) checkLeft() (what string, ok, applies bool) {
 	return "", false, false
 }
 
-// isHaltedByGone reports whether failed pods of the new revision are gone and halt it forever, because no pod will replace them.
+// isHaltedByGone reports whether failed pods of the new revision are gone and halt the rollout forever, because no pod will replace them.
 func (a *finalState) isHaltedByGone() bool {
 	isOfUpdate := func(b blame) bool { return b.revision == a.update }
 	hasFailed := func(p *corev1.Pod) bool { return nodes.IsFinished(p) && a.hashOf(p) == a.update && a.isBlamed(p) }

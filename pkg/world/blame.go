@@ -18,13 +18,13 @@ type blame struct {
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
-	// told is set if a status has reported the failure. inherited is set if it was another pod that failed, which this pod replaces.
+	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it.
 	told, inherited bool
 }
 
-// blamePod records that a pod has failed on its own. A failure before the kubelet has seen the update to the pod's revision does not count against
-// that revision. But once the kubelet has seen the update, such a failure looks the same as one right after the update. Then blameLate blames the
-// pod, unless it is finished. With old kubelets, the two can never be distinguished.
+// blamePod records that a pod has failed on its own. If the kubelet has not seen the update to the pod's revision yet, the failure does not count
+// against that revision. But when the kubelet has seen the update, the failure looks as if it had happened afterwards. Then blameLate blames the pod,
+// unless it is finished. With old kubelets, the failure counts at once, because nothing shows what they have seen.
 func (w *World) blamePod(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if hidden.failedEarly = hidden.Observed < hidden.revisionGeneration && !w.OldKubelets; hidden.failedEarly {
@@ -97,7 +97,7 @@ func (w *World) isBlamed(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if other := hidden.replacement; other != nil && w.hidden[other.UID] != nil && w.isOurs(other) && other.DeletionTimestamp == nil &&
 		w.hashOf(other) == hidden.blame.revision {
-		return false // the replacement has inherited the blame, as long as it has the same revision, also if it has failed itself
+		return false // the replacement has the same revision, and has inherited the blame, even if it has failed itself
 	}
 	return !hidden.blame.since.IsZero() && hidden.blame.revision == w.hashOf(p) && p.DeletionTimestamp == nil &&
 		p.Labels[v1.LabelManager] == w.Manager.Name

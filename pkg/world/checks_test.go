@@ -21,8 +21,8 @@ func isDeleted(decided plan.Plan, p *corev1.Pod) bool {
 	return slices.ContainsFunc(decided.Delete, func(d rollout.Deletion) bool { return d.Pod == p })
 }
 
-// checkTrimmed checks that the fields that the controller's caches drop from pods make no difference. The check takes as long as the plan. So it
-// always covers only updates in place, which depend on the most fields, and a fifth of the other plans that do something.
+// checkTrimmed checks that the plan does not depend on the fields that the controller's caches drop from pods. The check takes as long as making the
+// plan. So it covers all plans with updates in place, which depend on the most fields, and only a fifth of the other plans.
 func (s *synced) checkTrimmed() error {
 	if len(s.plan.Update) == 0 && (s.plan.Empty() || s.podCount%5 > 0) {
 		return nil
@@ -107,9 +107,9 @@ func (s *synced) checkSurge() error {
 	return nil
 }
 
-// checkFloor checks that the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable
-// pods would stay available. A restored pod counts if a container has to restart. A pod that its kubelet is about to restart is no loss, even if
-// the kubelet has been silent for long.
+// checkFloor checks that the plan deletes or updates no available pod, not even one marked for deletion, if fewer than replicas - maxUnavailable pods
+// would stay available. Restoring a pod counts as an update if it restarts a container. If the kubelet is about to restart a pod anyway, the plan may
+// take it, even if the kubelet has been silent for long.
 func (s *synced) checkFloor() error {
 	if s.Manager.Strategy() == v1.RecreateStrategy {
 		return nil
@@ -152,8 +152,8 @@ func takesPod(c inplace.Update) bool {
 	return c.Step == inplace.StepUpdate || c.Step == inplace.StepResize || c.Step == inplace.StepDrain
 }
 
-// checkResized checks that no update changes an image together with CPU or memory, nor while the kubelet has a resize to carry out: the kubelet
-// would start the container with its new limits inside the pod's old ones.
+// checkResized checks that the kubelet has no resize left to carry out when an update changes an image. Otherwise the kubelet would start the
+// container with its new limits inside the pod's old ones.
 func (s *synced) checkResized() error {
 	for _, c := range s.plan.Update {
 		isUnknown := c.Pod.Status.ObservedGeneration == 0 || s.IsBehind(c.Pod) && s.isSilentForLong(c.Pod)
@@ -171,7 +171,7 @@ func (s *synced) checkResized() error {
 	return nil
 }
 
-// checkUnmanaged checks that no pod is updated in place whose template is not known, because the controller did not create it.
+// checkUnmanaged checks that the plan updates no pod in place that the controller did not create, because the template of such a pod is not known.
 func (s *synced) checkUnmanaged() error {
 	for _, c := range s.plan.Update {
 		if s.hidden[c.Pod.UID].byHand && !c.IsGateStep() && c.Step != inplace.StepRestore {
@@ -261,9 +261,9 @@ func (s *synced) countAdded() (added int) {
 	return added
 }
 
-// checkUnproven checks that the limit of countUnproven is not exceeded. This does not hold while the rollout is halted or not possible in place,
-// because lost pods are then replaced by pods of the same revision, nor after the revision has failed. If a request has failed, the status reports
-// that instead of what is not possible in place.
+// checkUnproven checks that the limit of countUnproven is not exceeded. The limit does not apply after the revision has failed. It does not apply
+// either while the rollout is halted or not possible in place, because lost pods are then replaced by pods of the same revision. If a request has
+// failed, the status reports that, and does not show whether the rollout is possible in place.
 func (s *synced) checkUnproven() error {
 	isHidden := s.failure != nil && s.Manager.PodUpdatePolicy() == v1.InPlaceOnly
 	keepsRevisions := func(status *v1.PodManagerStatus) bool {

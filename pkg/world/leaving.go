@@ -19,7 +19,7 @@ import (
 // disruption is what happens to the nodes: they are cordoned, drained and lost, and return. It has dice of its own.
 type disruption struct {
 	dice dice.Dice
-	// draining are the nodes whose pods are being evicted. hasBudget is set if a PodDisruptionBudget allows no pod to be missing.
+	// draining are the nodes whose pods are being evicted. hasBudget is set if a PodDisruptionBudget requires as many healthy pods as desired.
 	draining  map[string]bool
 	hasBudget bool
 	// lostSince is when the controller first saw that a node is lost. isStorm is set while the controller sees more than half of the nodes lost.

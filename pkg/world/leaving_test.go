@@ -150,7 +150,8 @@ func (w *World) countServingAnywhere() (count int) {
 	return count
 }
 
-// checkRenewal checks that within two hours all pods are replaced that have reached a maximum age, one at a time, if nothing is wrong.
+// checkRenewal sets a maximum age, and checks that all older pods are replaced within 50 minutes, and that the number of pods of the new revision
+// stays the same. It does so only if all pods are as desired.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
 	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
@@ -227,7 +228,8 @@ func (s *synced) wasLeaving(name string, cause v1.LeavingCause) bool {
 	return slices.ContainsFunc(s.before.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == name && l.Cause == cause })
 }
 
-// checkLeaving checks that exactly those pods leave that have a documented reason. Of drained pods, some may wait, and of old ones only one leaves.
+// checkLeaving checks that pods leave for the reasons in the manual, and only for these. Some drained pods may still have to wait. Of the pods that
+// are too old, at most one leaves.
 func (s *synced) checkLeaving() error {
 	if s.disruption == nil {
 		return nil
@@ -300,8 +302,8 @@ func (s *synced) hasBegunToLeave(d rollout.Deletion) bool {
 	return s.isLeaving(d.Pod) || d.Why == rollout.WhyTooOld && surgesFirst
 }
 
-// checkLeavingPace checks that the replacements of drained pods are created maxSurge at a time, or one at a time: at most that many pods above the
-// desired number do not serve yet.
+// checkLeavingPace checks how many replacements of drained pods may be starting at a time: maxSurge, and at least one. So of the pods above the
+// desired number, no more than that do not serve yet.
 func (s *synced) checkLeavingPace() error {
 	isDrain := func(l leaving.Pod) bool { return l.Cause == leaving.Drained }
 	if s.disruption == nil || len(s.plan.Create) == 0 || !slices.ContainsFunc(s.plan.Leaving, isDrain) {
@@ -348,7 +350,8 @@ func (s *synced) renewed() (pods []*corev1.Pod) {
 	return pods
 }
 
-// checkAge checks that at most one pod is deleted or begins to leave for its age, the oldest, and none during a rollout, a halt or a pause.
+// checkAge checks that at most one pod at a time is deleted, or begins to leave, because of its age. That must be the oldest one. During a rollout, a
+// halt or a pause, no pod may leave for that reason.
 func (s *synced) checkAge() error {
 	renewed := s.renewed()
 	if s.disruption == nil || len(renewed) == 0 {

@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// manual maps each sentence of the manual's section "When a revision fails", by its beginning, to the promises that the judge checks for it. Where a
-// world cannot show it, or random scenarios seldom do, tests names a unit test of the planner that does; no says why there is nothing to check.
+// manual has a row for each sentence of the manual's section "When a revision fails". begins is the beginning of the sentence, and promises are the
+// promises that check it. If random scenarios never or seldom do so, tests names a unit test of the planner that checks the sentence. If there is
+// nothing to check, no says why.
 var manual = []struct {
 	begins   string
 	promises []string
@@ -46,11 +47,11 @@ var manual = []struct {
 	{begins: "With 10 or more", no: "advice"},
 }
 
-// arrival is the name of what holds in the end, after a time of calm.
+// arrival is the name for the checks of the final state, after a time of calm.
 const arrival = "arrival"
 
-// The judge checks what the manual promises, sentence by sentence: each sentence has a row in the table, each row is about a sentence, and the
-// promises and tests that it names exist. The section is at most one page.
+// Each sentence of the section has a row in the table, each row is about a sentence, and the promises and tests that it names exist. The section is
+// at most one page.
 func TestManual(t *testing.T) {
 	sentences, tests := sentencesOf(t, "### When a revision fails"), testsOf(t, "../plan")
 	for _, sentence := range sentences {

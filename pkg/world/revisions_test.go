@@ -33,8 +33,9 @@ func (s *synced) checkCurrent() error {
 	return nil
 }
 
-// checkMade checks when a pod is created from, or moved to, a revision other than the new one. In a rollback, it must be the current revision. If
-// pods of the old side are missing, it must be the newest revision that runs there, or else the current one, or that of a leaving pod that is replaced.
+// checkMade checks the revision of pods that are created, or updated in place, if it is not the new one. In a rollback, it must be the current
+// revision. Otherwise it must be the newest revision that runs on the old side, or the current one if none does. The replacement of a leaving pod may
+// have the revision of that pod.
 func (s *synced) checkMade() error {
 	want := cmp.Or(s.newestOld(), s.currentHash())
 	if s.isRolledBack() {

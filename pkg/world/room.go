@@ -17,8 +17,8 @@ import (
 
 // Room limits the pods of a course.
 type Room struct {
-	// Places are the nodes that take pods which have to be apart, each with its place: a place has room for one pod. It is nil if pods may share
-	// nodes. Unplaced is what the scheduler says about a pod that no place is left for.
+	// Places is for pods that must not run together, for example not in the same zone. It maps each node that takes such pods to its place, and each
+	// place has room for one pod. It is nil if pods may share nodes. Unplaced is the scheduler's message for a pod for which no place is left.
 	Places   map[string]string
 	Unplaced string
 	// Closed are nodes that take no further pods: drained or lost ones. The pods that they have keep their places.
@@ -29,7 +29,7 @@ type Room struct {
 	Rejection *requeue.Failure
 }
 
-// apart returns a node in a free place, or empty if there is none. A pod on a node that is not known takes a place, too.
+// apart returns a node in a free place, or empty if there is none. A pod on a node that Places lacks takes one of the free places, too.
 func (w *World) apart(p *corev1.Pod) string {
 	places, taken, unknown := w.course.Room.Places, map[string]bool{}, 0
 	for _, other := range w.Pods {
@@ -54,7 +54,7 @@ func (w *World) apart(p *corev1.Pod) string {
 	return cmp.Or(p.Spec.NodeName, slices.Min(slices.Collect(maps.Values(free))))
 }
 
-// A refused create is repeated after a minute, which is the longest backoff of the controller. After mostRefusals refusals, no pod will make room any
+// A refused create is repeated after a minute, which is the longest backoff of the controller. After mostRefusals refusals, no room is expected any
 // more.
 const (
 	refusalHold  = time.Minute
@@ -62,7 +62,8 @@ const (
 	forEver      = 365 * 24 * time.Hour
 )
 
-// refused matches what a refusal says about its pod. The refusal that was read names another pod than those of the simulation.
+// refused matches the part of a refusal that names a pod. Room.Refusal names a pod of the cluster, which is replaced by the name of the simulated
+// pod.
 var refused = regexp.MustCompile(`^(\w+) "[^"]*" is `)
 
 // refuse refuses a pod that there is no room for, and holds back further ones. It returns nil if there is room.

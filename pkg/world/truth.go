@@ -123,8 +123,8 @@ func (w *World) isAvailable(p *corev1.Pod) bool {
 	return w.Manager.MinReady() == 0 || !w.Now.Before(since.Add(w.Manager.MinReady()))
 }
 
-// isBehind reports whether the kubelet has not completely carried out the pod's spec. If the kubelet has been silent about a resize for long, a
-// resize that it has yet to carry out is not visible. But a container that has yet to get its image is.
+// isBehind reports whether the kubelet has visibly not carried out the pod's spec completely. If the kubelet has been silent about a resize for long,
+// nothing shows that it has yet to resize the pod. But the status shows if a container has yet to get its image.
 func (w *World) isBehind(p *corev1.Pod) bool {
 	hasOtherImage := func(c corev1.Container) bool { return w.hidden[p.UID].HasOtherImage(&c) }
 	return w.IsBehind(p) && (!w.isSilentForLong(p) || slices.ContainsFunc(p.Spec.Containers, hasOtherImage))
@@ -140,8 +140,9 @@ func (w *World) isSilentForLong(p *corev1.Pod) bool {
 
 // isRestartPending reports whether the status of a pod is outdated, because its kubelet has yet to apply an update.
 //
-// Old kubelets do not report an observed generation. With them, only the restart of a container shows that an update was applied. So the result is
-// false for an update that needs no restart, and for one that was interrupted or that follows another one: a restart may then belong to the other.
+// With old kubelets, only the restart of a container shows that an update was applied. So for an update that restarts no container, isRestartPending
+// returns false. It also returns false after more than one update, or after an interrupted one: a restart may then have been for an earlier update,
+// or after a crash.
 func (w *World) isRestartPending(p *corev1.Pod) bool {
 	hidden := w.hidden[p.UID]
 	if !w.OldKubelets {
@@ -288,8 +289,8 @@ func (w *World) isBaking() bool {
 		w.countAvailable(w.updateHash) >= w.enough()
 }
 
-// countDown returns how many pods of the new revision have failed, as the status says, and are not ready. A ready pod may have recovered, but no clock
-// shows that to the second. And nothing shows which failure a replacement stands for.
+// countDown returns how many pods of the new revision the status names as failed and are still not ready. Ready pods do not count, because they may
+// have recovered. Replacements do not count, because nothing shows which failure they stand for.
 func (w *World) countDown() (count int) {
 	for _, p := range w.activePods() {
 		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
@@ -323,7 +324,7 @@ func (w *World) countAvailable(hash string) (count int) {
 	return count
 }
 
-// pauseState is how many replicas were desired when the rollout of a revision was last not paused, or the highest number since.
+// pauseState is how many replicas were desired when the rollout of a revision was paused, or the highest number since.
 type pauseState struct {
 	revision string
 	wanted   int

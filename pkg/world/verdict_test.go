@@ -30,11 +30,11 @@ func policyOf(m *v1.PodManager) policy {
 type verdicts struct {
 	// policy is the policy that the last written status with failing pods was made for.
 	policy policy
-	// down has since when a pod has been seen not ready in each sync, on a node that is not lost, and named as failing in each written status.
+	// down has, for each pod, since when every sync with a written status has found it not ready on a node that is not lost, and named it as failing.
 	down map[*corev1.Pod]time.Time
 }
 
-// named returns the failing pods that the status names, by UID, and whether they are of the new revision.
+// named returns the failing pods that the status names for the new revision, and whether there are any.
 func (w *World) named() (pods []v1.FailingPod, found bool) {
 	told := w.Manager.Status.Rollout
 	if told == nil || told.Revision != w.Manager.Name+"-"+w.updateHash {

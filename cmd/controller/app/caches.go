@@ -24,8 +24,8 @@ type scopes interface {
 	PodManagers() []*v1.PodManager
 }
 
-// caches has the informers of the process. After the API server has gone back in time, run discards the informers and creates new ones, and use
-// starts the work on them anew, because a controller's queue and memories are outdated, too.
+// caches has the informers of the process. After the API server has gone back in time, run discards the informers and creates new ones. use then runs
+// the work again, with a new controller, because the queue and the memory of the old one are outdated, too.
 type caches struct {
 	build   func() (scopes, []source.Scope)
 	present atomic.Pointer[generation]

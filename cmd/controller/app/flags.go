@@ -199,7 +199,7 @@ func (v explainedValue) Set(text string) error {
 	return err
 }
 
-// IsBoolFlag lets -leader-elect stand for -leader-elect=true, which embedding alone would hide.
+// IsBoolFlag lets users write -leader-elect instead of -leader-elect=true. The embedded flag.Value has no such method.
 func (v explainedValue) IsBoolFlag() bool {
 	boolean, ok := v.Value.(interface{ IsBoolFlag() bool })
 	return ok && boolean.IsBoolFlag()

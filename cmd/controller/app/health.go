@@ -18,8 +18,8 @@ func (r *controllerRole) liveChecks() []serve.Check {
 	return r.leaderChecks(livenessGrace)
 }
 
-// readyChecks returns the checks of /readyz. They fail while no namespace is served, and for a leader whose Lease has expired. They do not fail
-// only because the API server is unreachable: a standby can still take over with its caches.
+// readyChecks returns the checks of /readyz. They fail while no namespace is served, and for a leader whose Lease has expired. If the API server is
+// unreachable, that alone does not make them fail: a standby can still take over with its caches.
 func (r *controllerRole) readyChecks() []serve.Check {
 	checks := []serve.Check{{Name: "namespaces", Run: r.checkNamespaces}}
 	if states := r.caches.present.Load().States(); len(states) > 1 {

@@ -108,7 +108,7 @@ func TestManifestGrantsAllRights(t *testing.T) {
 	// With this right the controller can tell a namespace that does not exist from an empty one. It works without the right, so All does not
 	// have it.
 	delete(given, Right{"", "namespaces", "get"})
-	// spec.disruption needs these. Without them, its condition Misconfigured says so, and the rest works.
+	// spec.disruption needs these rights. Without them, the condition Misconfigured of such a PodManager says so, and everything else works.
 	delete(given, Right{"", "nodes", "list"})
 	delete(given, Right{"", "nodes", "watch"})
 	for _, right := range All {

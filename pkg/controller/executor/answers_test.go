@@ -50,9 +50,9 @@ func every() map[string]error {
 	}
 }
 
-// Whatever the API server responds to a write, even repeatedly, the key is retried or needs no retry: the sync fails and has a backoff, or the
-// request has a hold and the key is requeued when the hold ends, or the next sync waits for the version that was written, or the desired state is
-// already reached.
+// Whatever the API server responds to a write, even repeatedly, the key is not forgotten. Either the sync fails and is repeated with backoff. Or such
+// requests are in backoff, and the key is requeued when it is over. Or the next sync waits until the cache shows the write. Otherwise nothing is left
+// to do.
 func TestEveryAnswerEnds(t *testing.T) {
 	manager := Manager(3)
 	manager.Finalizers = []string{v1.Finalizer}

@@ -87,7 +87,7 @@ func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, wh
 	done.AddError(why)
 }
 
-// holdBack starts a hold: plans leave out requests of this kind for a while, because the API server has refused them.
+// holdBack puts requests of a kind into backoff, because the API server has refused them. Until the backoff is over, plans omit such requests.
 func (e *Executor) holdBack(key cache.ObjectName, hold requeue.BackoffKey, failure requeue.Failure, done *reconcile.Outcome) {
 	until := e.States.Of(key).Refuse(hold, failure, done.Manager, e.Clock.Now())
 	done.Requeue(requeue.Requeue{At: until, Why: requeue.RequeueRefused})
@@ -126,9 +126,9 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 	return true
 }
 
-// applyClaims releases and adopts pods, and reports whether all requests succeeded. The rest of the plan depends on them: if a pod was not
-// released, its replacement would be one pod too many, and if a pod was not adopted, a pod would be missing. Refused requests get a hold, and
-// the next plan does without them.
+// applyClaims releases and adopts pods, and reports whether all requests succeeded. The rest of the plan depends on them: if a pod was not released,
+// its replacement would be one pod too many, and if a pod was not adopted, a pod would be missing. Refused requests get a backoff, and the next plan
+// does without them.
 func (e *Executor) applyClaims(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) bool {
 	released := InParallel(len(decided.Release), func(i int) PodResult {
 		return e.releasePod(ctx, key, done.Manager, decided.Release[i])
@@ -166,7 +166,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 		hold := plan.CreateBackoff(creations[i].Revision)
 		switch {
 		case r.Err != nil && requeue.NamespaceIsTerminating(r.Err):
-			// Hold creates back without reporting a failure: users need not know, and each pod deletion would cause another attempt.
+			// Put creates into backoff, because each pod deletion would cause another attempt. Report no failure, because users need not know.
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 			e.holdBack(key, hold, requeue.Failure{}, done)
 		case r.taken:
@@ -204,9 +204,9 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 	e.collect(key, requeue.BackoffUpdate, results, done)
 }
 
-// collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests
-// succeeded. If the API server refuses a request, collect starts a hold with backoff. If a request finds its object changed, the plan ends.
-// Any other failure is an error of the sync.
+// collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests succeeded. If
+// the API server refuses a request, collect puts such requests into backoff. If a request finds its object changed, the plan ends. Any other failure
+// is an error of the sync.
 func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
 	var held *requeue.Failure
 	for _, r := range results {
@@ -230,7 +230,7 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 	}
 	all = len(pods) == len(results)
 	switch {
-	case held != nil: // once for all requests, because each call doubles the hold
+	case held != nil: // once for all requests, because each call doubles the backoff
 		e.holdBack(key, hold, *held, done)
 	case all && len(pods) > 0:
 		e.States.Of(key).Accept(hold)
@@ -238,20 +238,21 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 	return pods, all
 }
 
-// errNoResult is for a request with neither a pod nor an error, which would be a bug. Without it, the sync would end as if nothing were left
+// errNoResult is for a request with neither a pod nor an error, which would be a bug. Without this error, the sync would end as if nothing were left
 // to do.
 var errNoResult = reconcile.Changed("", errors.New("the request has no result"))
 
-// recently is how long after a hold has ended a failure still counts as another one of the same kind.
+// recently is how long after a backoff is over another failure of the same kind still counts as a repetition.
 const recently = time.Minute
 
-// failureOf returns the failure of a request, and whether to hold back such requests. If the previous plan also found this object changed,
-// this plan was made from a live read, and the object has not changed: a policy or a webhook refuses the request with a response that looks
-// like a change. Adoptions and finalizers are held back after any second failure, because the rest of the plan can do without them.
+// failureOf returns the failure of a request, and whether to put such requests into backoff. After a plan that found an object changed, the next plan
+// is made from a live read. If a request then finds the same object changed again, the object has not really changed: a policy or a webhook refuses
+// the request with a response that looks like a change. Adoptions and finalizers get a backoff after any second failure, because the rest of the plan
+// can do without them.
 func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, manager *v1.PodManager, err error) (failure requeue.Failure, isHeld bool) {
 	failure = requeue.Failed(hold.Condition, err)
 	memory := e.States.Of(key)
-	last, wasHeld := memory.HoldsOf(manager)[hold] // a success would have ended the hold
+	last, wasHeld := memory.HoldsOf(manager)[hold] // a success would have ended the backoff
 	wasHeld = wasHeld && e.Clock.Since(last.Until) < recently
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {

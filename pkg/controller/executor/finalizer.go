@@ -30,9 +30,9 @@ func (e *Executor) removeFinalizer(ctx context.Context, key cache.ObjectName, do
 	return e.changeFinalizers(ctx, key, done, slices.DeleteFunc(slices.Clone(done.Manager.Finalizers), isOurs))
 }
 
-// changeFinalizers writes the finalizers of the PodManager with this UID, if its finalizers are still the observed ones. It reports whether
-// that succeeded and, as the response shows, the spec is still the plan's. The precondition is the list of finalizers, not the
-// resourceVersion, which would fail each time if other clients write frequently.
+// changeFinalizers writes the finalizers of the PodManager with this UID, if its finalizers are still the observed ones. It reports whether the write
+// succeeded and the response shows the spec that the plan was made for. The precondition is the list of finalizers. A resourceVersion as the
+// precondition could fail each time if other clients write frequently.
 func (e *Executor) changeFinalizers(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome, finalizers []string) bool {
 	planned := done.Manager
 	var before any // a JSON patch tests for null if there are no finalizers

@@ -22,7 +22,7 @@ const (
 // leastUrgentEvery makes every 16th key the least urgent one instead of the most urgent one, so that no key starves.
 const leastUrgentEvery = 16
 
-// priorityQueue orders keys: by priority, and first in, first out within a priority. Its user holds a lock during each call.
+// priorityQueue orders keys: by priority, and first in, first out within a priority. Its callers hold a lock during each call.
 type priorityQueue struct {
 	// priorityOf is called when a key is added, and again if the key is added once more while it is queued.
 	priorityOf func(cache.ObjectName) priority

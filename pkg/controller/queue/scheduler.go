@@ -98,8 +98,8 @@ func (a *Scheduler) Add(key cache.ObjectName, t Trigger, wait time.Duration) {
 	a.Workqueue.AddAfter(key, wait)
 }
 
-// Take returns the triggers that a key was queued for, and clears them. It returns none for a timer whose key was forgotten, has been
-// synced in the meantime, or is in the backoff of a failed sync.
+// Take returns the triggers that a key was queued for, and clears them. It returns none if only an old timer has queued the key, and the key was
+// forgotten or synced in the meantime, or is in the backoff of a failed sync.
 func (a *Scheduler) Take(key cache.ObjectName) []Trigger {
 	triggers, later := a.take(key)
 	if !later.Never() {
@@ -116,7 +116,7 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 	switch {
 	case !found:
 		return nil, requeue.Requeue{}
-	case a.clock.Now().Before(e.backoff): // an event before the failed sync has set this timer
+	case a.clock.Now().Before(e.backoff): // an event set this timer before the sync failed
 		return nil, e.due
 	}
 	triggers, e.triggers, e.backoff = e.triggers, nil, time.Time{}
@@ -130,9 +130,9 @@ func (a *Scheduler) take(key cache.ObjectName) (triggers []Trigger, later requeu
 	return triggers, e.due
 }
 
-// Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the
-// key is requeued. If keepBackoff is set, the backoff of earlier failures stays: the sync waits for the cache, or the API server has
-// refused a part of its plan, so it may not have repeated the request that failed.
+// Finish requeues a key after its sync: at the time that the sync asked for, or with backoff if the sync failed. It returns when and why the key is
+// requeued. If keepBackoff is set, the next failure continues the backoff of earlier failures: this sync waited for the cache, or the API server
+// refused a part of its plan, so the request that failed earlier may not have been repeated yet.
 func (a *Scheduler) Finish(key cache.ObjectName, again requeue.Requeue, keepBackoff bool, err error) requeue.Requeue {
 	switch {
 	case err != nil:

@@ -28,7 +28,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// RecoverTo recovers a panic and sets err to a PanicError. Call it deferred.
+// RecoverTo recovers a panic and sets err to a PanicError. It has to be called with defer.
 func RecoverTo(err *error) {
 	if value := recover(); value != nil {
 		metrics.Panics.Inc()

@@ -32,8 +32,8 @@ type Outcome struct {
 	// failure is from an earlier sync, and its backoff is not over.
 	Failure   *requeue.Failure
 	FailedNow bool
-	// Err is the first error, which requeues the key with backoff. errors counts all of them. A refusal is not an error: it has a hold
-	// instead.
+	// Err is the first error, which requeues the key with backoff. errors counts all of them. A refusal is not an error: only requests of its kind
+	// get a backoff.
 	Err    error
 	errors int
 	// Again is when to requeue the key.

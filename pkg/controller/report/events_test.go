@@ -21,8 +21,8 @@ import (
 
 var web = cache.ObjectName{Namespace: "ns", Name: "web"}
 
-// quota returns the outcome of a sync whose request for a pod a quota refuses. Each sync finds another version of the PodManager, because the last
-// one has written the status.
+// quota returns the outcome of a sync in which a quota refuses to let a pod be created. Each sync finds another version of the PodManager, because
+// the sync before it has written the status.
 func quota(version, pod, used int) *reconcile.Outcome {
 	done := &reconcile.Outcome{Manager: plantest.Manager(3)}
 	done.Manager.ResourceVersion = fmt.Sprint(version)
@@ -31,7 +31,7 @@ func quota(version, pod, used int) *reconcile.Outcome {
 	return done
 }
 
-// held returns the outcome of a later sync in which the failure is only reported again.
+// held returns the outcome of a later sync that sends no request, because creates are in backoff, and reports the failure again.
 func held(done *reconcile.Outcome) *reconcile.Outcome {
 	return &reconcile.Outcome{Manager: done.Manager, Failure: done.Failure}
 }
@@ -44,8 +44,8 @@ func (s *spy) Eventf(regarding, _ runtime.Object, _, reason, _, _ string, args .
 	s.sent = append(s.sent, fmt.Sprintf("%s %s: %.14s", regarding.(*corev1.ObjectReference).ResourceVersion, reason, rest))
 }
 
-// A refusal that does not change is one event, about one version of the object, however many pods and amounts its message names. It is sent for each
-// sync with a refused request, so that client-go counts. Another refusal is another event, and so is the same refusal after a success.
+// If a refusal is repeated, all its events are about the same version of the object, so that client-go merges and counts them. The message may name
+// another pod or other amounts each time. A different refusal is another event, and so is the same refusal after a success.
 func TestRefusalIsOneEvent(t *testing.T) {
 	security := func(version int) *reconcile.Outcome {
 		done := quota(version, 0, 0)

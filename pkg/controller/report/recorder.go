@@ -90,7 +90,7 @@ func (s *sink) Patch(ctx context.Context, event *eventsv1.Event, data []byte) (*
 	return s.write(func() (*eventsv1.Event, error) { return s.EventSink.Patch(ctx, event, data) })
 }
 
-// write writes an event once there is a slot. If too many events are pending, it fails with an error for which client-go drops the event.
+// write writes an event once there is a slot. If too many events are pending, it returns an error that makes client-go drop the event.
 func (s *sink) write(send func() (*eventsv1.Event, error)) (*eventsv1.Event, error) {
 	defer s.pending.Add(-1)
 	if s.pending.Add(1) > maxPendingEvents {

@@ -53,7 +53,7 @@ func TestEventsAreNotLost(t *testing.T) {
 	}
 }
 
-// While the API server writes no events, a bounded number of them waits.
+// While the API server does not write events, only a limited number of them waits.
 func TestEventsThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sink{EventSink: &events.EventSinkImpl{Interface: kubefake.NewClientset().EventsV1()}, slots: make(chan struct{}, 1)}

@@ -31,7 +31,7 @@ type Nodes struct {
 	known     map[string]node
 	zones     map[string]zone
 	forbidden bool
-	// listing is set until all nodes are known. Until then, most of them may seem to be lost, or only a few.
+	// listing is set until all nodes are known. Before that, the share of lost nodes cannot be computed.
 	listing   bool
 	listeners map[int]func(names []string)
 	listened  int
@@ -42,12 +42,13 @@ type node struct {
 	zone     string
 	draining string
 	isReady  bool
-	// lostSince is the later of when the node's Ready became Unknown, which is at transition, and when this process first saw that.
+	// transition is when the node's condition Ready became Unknown. lostSince is when this process first saw that, but not before transition. Both
+	// are zero if the node is not lost.
 	lostSince, transition time.Time
 }
 
-// zone counts nodes. The zone "" has all nodes of the cluster. calmSince is since when no more than half of the nodes are not ready, or zero if it was never
-// otherwise.
+// zone counts nodes. The zone "" has all nodes of the cluster. If more than half of the nodes were not ready at some time, calmSince is when that
+// last ended. Otherwise it is zero.
 type zone struct {
 	total, notReady int
 	calmSince       time.Time
@@ -73,7 +74,7 @@ func (n *Nodes) Need() {
 	}
 }
 
-// Run watches the nodes from the first Need on, until ctx is done. It may be called again then, and knows nothing of what was before.
+// Run watches the nodes from the first Need on, until ctx is done. After that, it may be called again, and lists the nodes anew.
 func (n *Nodes) Run(ctx context.Context) {
 	if n == nil {
 		return
@@ -107,7 +108,7 @@ func (n *Nodes) Run(ctx context.Context) {
 	factory.Shutdown()
 }
 
-// forget begins anew.
+// forget drops everything that is known about nodes.
 func (n *Nodes) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +142,7 @@ func trimNode(obj any) (any, error) {
 	return obj, nil
 }
 
-// set takes in a node, and notifies the listeners if it is new to them that pods leave it, or no longer do.
+// set records the state of a node. It notifies the listeners if pods have to leave the node from now on, or no longer have to.
 func (n *Nodes) set(object *corev1.Node) {
 	ready := nodeCondition(object, corev1.NodeReady)
 	is := node{zone: object.Labels[corev1.LabelTopologyZone], draining: leaving.Draining(object), isReady: ready.Status == corev1.ConditionTrue}
@@ -154,7 +155,7 @@ func (n *Nodes) set(object *corev1.Node) {
 	n.replace(object.Name, &is)
 }
 
-// replace replaces what is known about a node; nil if it is gone.
+// replace replaces what is known about a node. is is nil if the node is gone.
 func (n *Nodes) replace(name string, is *node) {
 	n.mu.Lock()
 	was, existed := n.known[name]
@@ -196,7 +197,8 @@ func (n *Nodes) lost() (names []string) {
 	return names
 }
 
-// calm records the zones in which the trouble is over. Their lost nodes count as lost from now on: the others have just returned, and they may follow.
+// calm records the zones in which the trouble is over. Nodes there that are still lost count as lost from now on only: other nodes have just
+// returned, and these may follow.
 func (n *Nodes) calm(before, after []string) {
 	for _, name := range before {
 		if z, exists := n.zones[name]; exists && !slices.Contains(after, name) {
@@ -242,8 +244,8 @@ func (n *Nodes) troubled() (names []string) {
 	return names
 }
 
-// Of returns what is known about a node. The name is empty for a pod that is not scheduled, which leaves no node. A pod may name a node that does not
-// exist, until the pod garbage collector deletes the pod.
+// Of returns what is known about a node. The name is empty for a pod that is not scheduled: such a pod has no node to leave. The name may be that of
+// a deleted node, until the pod garbage collector deletes the pod.
 func (n *Nodes) Of(name string) leaving.Node {
 	if n == nil {
 		return leaving.Node{IsUnknown: true}

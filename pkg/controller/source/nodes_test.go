@@ -62,7 +62,7 @@ func TestDraining(t *testing.T) {
 	}
 }
 
-// A lost node counts from when this process first saw that it is lost, and not while too many others are not ready.
+// A node counts as lost from the moment at which this process first saw that. It does not count as lost while too many nodes are not ready.
 func TestLostNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost, ready := corev1.ConditionUnknown, corev1.ConditionTrue
@@ -103,7 +103,8 @@ func TestLostNodes(t *testing.T) {
 	})
 }
 
-// When the trouble of a cluster or a zone is over, the nodes that are still lost count as lost from then on: others have just returned, and they may follow.
+// While too many nodes of the cluster or of a zone are not ready, none counts as lost. When that is over, the nodes that are still lost count as lost
+// from then on: other nodes have just returned, and these may follow.
 func TestLostSinceTheTroubleIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost, ready := corev1.ConditionUnknown, corev1.ConditionTrue
@@ -140,7 +141,8 @@ func TestNoneLostWhileListing(t *testing.T) {
 	}
 }
 
-// A deleted node is not known, so that pods which were leaving it go on leaving until they are gone. If it registers again, listeners hear of it.
+// The state of a deleted node is unknown, so that pods which were leaving it go on leaving until they are gone. If the node registers again, the
+// listeners are notified.
 func TestDeletedNode(t *testing.T) {
 	ready := corev1.ConditionTrue
 	n := known(nodeNamed("a", "", ready, func(n *corev1.Node) { n.Spec.Unschedulable = true }), nodeNamed("b", "", ready))
@@ -157,7 +159,7 @@ func TestDeletedNode(t *testing.T) {
 	}
 }
 
-// Listeners hear of what matters to their pods, and of nothing else.
+// Listeners are notified of changes that matter to their pods, and of nothing else.
 func TestNodesNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNodes(nil)
@@ -194,7 +196,7 @@ func TestNodesNotify(t *testing.T) {
 	})
 }
 
-// Nodes are listed only when a PodManager needs them. A refusal is known until the API server grants it.
+// Nodes are listed only when a PodManager needs them. If the API server refuses, Forbidden returns true until the right is granted.
 func TestNodesOnDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		kube := kubefake.NewClientset(nodeNamed("a", "", corev1.ConditionTrue, func(n *corev1.Node) { n.Spec.Unschedulable = true }))

@@ -31,7 +31,7 @@ const (
 	rewindRetry    = time.Second
 )
 
-// maxWitnesses is how many objects a source is checked by. After a restore, a single object may by chance have been written again at the
+// maxWitnesses is how many witnesses a source has. One is not enough: after a restore, a single object may by chance have been written again at the
 // version that its witness recorded.
 const maxWitnesses = 3
 
@@ -174,8 +174,8 @@ func (s *checkedSource) check(ctx context.Context, most int) (err error) {
 	return err
 }
 
-// hear compares a witness with the current state of its object. If a later change may explain a difference, it compares the witness with the state
-// of the object at the version.
+// hear compares a witness with the current state of its object. If they differ, and a later change may be the reason, it compares the witness with
+// the state that the object had at the version.
 func (s *checkedSource) hear(ctx context.Context, version string, w witness) error {
 	named := metav1.ListOptions{LabelSelector: s.selector, FieldSelector: fields.OneTermEqualSelector("metadata.name", w.name.Name).String()}
 	list, err := s.ask(ctx, version, w.name.Namespace, named)

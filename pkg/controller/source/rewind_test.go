@@ -160,7 +160,7 @@ func TestWitnesses(t *testing.T) {
 	}
 }
 
-// An informer sends no request to an API server that has gone back in time, or if that cannot be checked.
+// An informer sends no request if the API server has gone back in time, or if the source cannot find out whether it has.
 func TestNoRequestAfterRewind(t *testing.T) {
 	for _, server := range []testServer{{version: "8"}, {err: errors.New("away")}} {
 		api := &testSource{watch: watch.NewFake()}

@@ -67,8 +67,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A finished pod keeps all conditions, a container keeps whether its startup probe has failed so far, and a pod of another controller keeps only
-// its identity.
+// A finished pod keeps all conditions. A container whose startup probe has not succeeded yet keeps the field that says so. A pod of another
+// controller keeps only its identity.
 func TestTrimOtherPods(t *testing.T) {
 	finished := wholePod(corev1.PodFailed)
 	if Trim(finished); len(finished.Status.Conditions) != 7 {

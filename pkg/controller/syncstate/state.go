@@ -27,16 +27,16 @@ type State struct {
 	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that creates pods, because
 	// the next sync waits until the caches show these pods.
 	PodsAsOf time.Time
-	// holds keep requests that the API server has refused from being repeated too soon. They apply to one generation of one PodManager.
+	// holds are the backoffs of requests that the API server has refused. They apply to one generation of one PodManager.
 	holds          map[requeue.BackoffKey]requeue.Backoff
 	holdUID        types.UID
 	holdGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
-	// reported has the failures that events have warned about since requests last succeeded, by their kinds, each with the version of the
-	// PodManager in that event. ReportedForeign has the names of foreign pods that events have warned about. ReportedStatus means that an event
-	// has warned about a status that cannot be written.
+	// reported has the kinds of failures that events have warned about since requests last succeeded, each with the version of the PodManager that
+	// the first of these events was about. ReportedForeign has the names of foreign pods that events have warned about. ReportedStatus means that an
+	// event has warned about a status that cannot be written.
 	reported        map[requeue.Failure]*corev1.ObjectReference
 	ReportedForeign []string
 	ReportedStatus  bool
@@ -113,8 +113,8 @@ func (m *State) FoundChanged(object string) bool {
 	return m.changedBefore[object]
 }
 
-// NoteStatus records a status that was written, and what the API server kept of it. It returns true if a part was lost, but not
-// the time before.
+// NoteStatus records a status that was written, and what the API server kept of it. It returns true if the API server dropped a part, unless it
+// already dropped a part of the status before.
 func (m *State) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	wasLost := m.written != nil
 	if m.written, m.kept = written, kept; isSameJSON(written, kept) {
@@ -123,7 +123,7 @@ func (m *State) NoteStatus(written, kept *v1.PodManagerStatus) bool {
 	return m.written != nil && !wasLost
 }
 
-// isSameJSON compares statuses in their encoded form. For example, times lose their fractions of a second.
+// isSameJSON reports whether two statuses are the same when encoded. Encoding drops fractions of a second, for example.
 func isSameJSON(a, b *v1.PodManagerStatus) bool {
 	encodedA, errA := json.Marshal(a)
 	encodedB, errB := json.Marshal(b)
@@ -141,7 +141,7 @@ func (m *State) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 	return &whole
 }
 
-// Refuse starts or extends the hold on requests of a kind. It returns when the hold ends.
+// Refuse starts or extends the backoff for requests of a kind. It returns when the backoff is over.
 func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, manager *v1.PodManager, now time.Time) time.Time {
 	if m.HoldsOf(manager) == nil {
 		m.holds, m.holdUID, m.holdGeneration = map[requeue.BackoffKey]requeue.Backoff{}, manager.UID, manager.Generation
@@ -150,12 +150,12 @@ func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, manager 
 	return m.holds[key].Until
 }
 
-// Accept ends the hold on requests of a kind.
+// Accept ends the backoff for requests of a kind.
 func (m *State) Accept(key requeue.BackoffKey) {
 	delete(m.holds, key)
 }
 
-// HoldsOf returns the holds of a PodManager: an edit of the spec ends all earlier holds.
+// HoldsOf returns the backoffs of a PodManager. An edit of the spec ends all earlier backoffs.
 func (m *State) HoldsOf(manager *v1.PodManager) map[requeue.BackoffKey]requeue.Backoff {
 	if m.holdUID != manager.UID || m.holdGeneration != manager.Generation {
 		return nil

@@ -49,8 +49,8 @@ func Templates(from, to *corev1.PodTemplateSpec) (Diff, string) {
 	return diff, ""
 }
 
-// takeChanges returns everything between two templates that an update in place can change, and makes it equal in remaining. Any difference that is left
-// there rules out an update in place.
+// takeChanges returns the differences between from and remaining that an update in place can apply, and removes them: it gives remaining the values
+// of from. Any difference that is left rules out an update in place.
 func takeChanges(from, remaining *corev1.PodTemplateSpec) Diff {
 	diff := Diff{Images: map[string]string{}, Resources: map[string]corev1.ResourceRequirements{}}
 	remaining.Labels, remaining.Annotations = from.Labels, from.Annotations

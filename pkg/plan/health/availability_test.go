@@ -55,7 +55,8 @@ func TestIsUpdating(t *testing.T) {
 	}
 }
 
-// Until the update in place, the Ready condition describes the old containers. So minReadySeconds counts from the update.
+// When a pod is updated in place, its Ready condition may still be from before, and describe the old containers. So minReadySeconds counts from the
+// update.
 func TestAvailableAfterAnUpdate(t *testing.T) {
 	for ago, want := range map[time.Duration]bool{59 * time.Second: false, time.Minute: true} {
 		p := Pod(0, ReadyFor(time.Hour), InPlaceTo("v2", 0, ago), Runs("v2", "id-after", 1))

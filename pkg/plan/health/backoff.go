@@ -45,8 +45,9 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// A replacement records how many failures and disruptions preceded it, including the pod that it replaces. So each pod accounts for one failed
-	// pod with these counts, also after it has failed itself. If a pod was updated in place since, its record is about another revision.
+	// The annotations of a replacement have two counts: how many pods in a row had failed, and how many of these failures were disruptions. A failed
+	// pod is replaced if there is a pod with the failed pod's counts. One replacement stands for one failed pod, even if the replacement has failed
+	// itself. A pod that was updated in place since does not count, because its annotations are about another revision.
 	replacements := map[[2]int][]*corev1.Pod{}
 	for _, pod := range slices.Concat(active, finished) {
 		if FailuresBefore(pod) > 0 && inplace.CompletedRecord(pod).Revision == "" && pod.Labels[v1.LabelRevision] == revision.Hash {
@@ -60,7 +61,7 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 		finishedAt := podstate.FinishedAt(pod, now)
 		retry.Due = finishedAt.Add(BackOff(retry.Failures))
 		key := [2]int{retry.Failures, retry.Disruptions}
-		// A pod that has failed replaces none that has failed since it was created.
+		// A finished pod that was created before this pod failed is not its replacement.
 		at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
 			return !podstate.IsFinished(other) || !other.CreationTimestamp.Time.Before(finishedAt.Truncate(time.Second))
 		})

@@ -20,8 +20,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// Another client can write the status, and a ControllerRevision with our label. The present template is still the spec's, its number is the highest
-// and valid for the API server, and no revision in use is dropped.
+// Another client can write any status, and a ControllerRevision with our label. Find still returns the spec's template as the present one. ToStore
+// gives it the highest number, and one that the API server accepts. BeyondLimit drops no revision that is in use.
 func FuzzRevisions(f *testing.F) {
 	good := history.Encode(history.Template(&Manager(0).Spec))
 	f.Add(good, "web-1", "5d9c", int64(1), int32(0), true, "web-1")

@@ -17,8 +17,8 @@ import (
 type Revisions struct {
 	// Update is the revision of the present template.
 	Update *Revision
-	// Current is the last good revision, according to the status or, if the status is lost, to the marks. It is nil if there was none, or if it is
-	// lost.
+	// Current is the last good revision, according to the status or, if the status is lost, to the marks. It is nil if no revision has been good yet,
+	// or if another client has deleted or overwritten the last good one.
 	Current *Revision
 	// byHash has the stored and the remembered revisions. Update may be missing from it.
 	byHash  map[string]*Revision
@@ -124,8 +124,8 @@ func (s Sources) encoded() *Revision {
 	return &Revision{template: template, data: Encode(template)}
 }
 
-// name sets the hash and the name of a revision that is not stored. It avoids hashes of stored revisions with another template. If pods already
-// carry a hash of this template from before a collision was counted, the revision keeps that hash.
+// name sets the hash and the name of a revision that is not stored. It avoids the hashes of stored revisions, which have other templates. The hash
+// depends on status.collisionCount. If pods already carry the hash that this template had with a lower count, the revision keeps that hash.
 func (s Sources) name(revision *Revision, stored map[string]*Revision) *Revision {
 	collisions := s.collisions()
 	revision.Hash = hash(revision.data, collisions)

@@ -22,7 +22,7 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 	if stores, _ := found.ToStore(false); len(stores) != 0 || found.Update.Name != o.Revisions[0].Name {
 		t.Errorf("stores %v, uses %s; want %s as it is", stores, found.Update.Name, o.Revisions[0].Name)
 	}
-	// Another template is stored under the hash of this one: the content decides.
+	// A ControllerRevision has the hash of this template, but stores another one. Its content decides, not the hash.
 	impostor := Versions("b")[0]
 	impostor.Labels[v1.LabelRevision] = RevisionFor(m).Hash
 	o.Revisions = []*appsv1.ControllerRevision{impostor}

@@ -63,8 +63,8 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 	return stores, append(remember, r.Update)
 }
 
-// unstoredInUse returns the remembered revisions other than the present template's that are not stored although a pod has them or a rollback may return
-// to them.
+// unstoredInUse returns the remembered revisions that are not stored although they are in use: a pod has them, or a rollback may return to them. The
+// revision of the present template is not among them.
 func (r Revisions) unstoredInUse() (found []*Revision) {
 	for _, remembered := range r.sources.Remembered {
 		revision := r.byHash[remembered.Hash]
@@ -79,15 +79,16 @@ func (r Revisions) unstoredInUse() (found []*Revision) {
 	return found
 }
 
-// isFirstNeeded reports whether the first revision is to be stored before its pods are available: there was another one, or pods may be updated in place.
+// isFirstNeeded reports whether the present template is to be stored before its pods are available, although no revision is stored: another revision
+// was good before, pods have another revision, or pods may be updated in place.
 func (r Revisions) isFirstNeeded() bool {
 	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != r.Update.Hash }
 	return r.sources.Manager.Status.CurrentRevision != "" || r.sources.Manager.PodUpdatePolicy() != v1.RecreatePods ||
 		slices.ContainsFunc(r.sources.Pods, hasOtherRevision) || slices.ContainsFunc(r.sources.OrphanPods, hasOtherRevision)
 }
 
-// after returns the number for a revision that follows the newest. The highest number has no successor, because the API server accepts no negative
-// number. Only another client can have written it.
+// after returns the number for a revision that follows the newest one. It does not increment the highest possible number, which only another client
+// can have written: the result would overflow, and the API server rejects negative numbers.
 func after(newest int64) int64 {
 	if newest == math.MaxInt64 {
 		return newest

@@ -56,7 +56,7 @@ func TestRestartAt(t *testing.T) {
 	if RevisionFor(Manager(1, RestartAt(at))).Name != RevisionFor(Manager(1, Whole, RestartAt(at))).Name {
 		t.Error("the short form and the same template in full have different names: switching would replace all pods")
 	}
-	// The template of a revision with restartAt can be applied again without the field.
+	// If a user applies the template of such a revision again, without spec.restartAt, the revision stays the same.
 	again := Manager(1, RestartAt(at))
 	again.Spec.Template, again.Spec.Image, again.Spec.RestartAt = RevisionFor(again).Template(), "", nil
 	if RevisionFor(again).Name != RevisionFor(Manager(1, RestartAt(at))).Name {

@@ -42,8 +42,8 @@ func (u Update) newRecord(now time.Time) Record {
 	return record
 }
 
-// containerBefore returns the state of a container before the update, and whether the kubelet restarts, or may restart, the container for it. If
-// the kubelet has yet to restart the container for an earlier update, the container is still in the state before that update.
+// containerBefore returns the state of a container before the update, and whether the kubelet restarts, or may restart, the container for the update.
+// If the kubelet has yet to restart the container for an earlier update, the container is still in the state before that update.
 func (u Update) containerBefore(own, wanted *corev1.Container) (before ContainerBefore, mayRestart bool) {
 	before = u.snapshot(wanted)
 	if begun := begunRecord(u.Pod).Containers[own.Name]; begun.Optional && u.continuesInterrupted() {
@@ -57,7 +57,7 @@ func (u Update) containerBefore(own, wanted *corev1.Container) (before Container
 		before.From, before.Had = cmp.Or(earlier.From, before.From), cmp.Or(earlier.Had, before.Had)
 	}
 	if before.Optional = !before.needsRestart(wanted); before.Optional {
-		before.From = own.Image // if the update reverts the image, the container may already run this one
+		before.From = own.Image // if the update reverts the image, the container may already run the image that is reverted
 	}
 	if before.From == wanted.Image {
 		before.From = ""
@@ -104,7 +104,7 @@ func (u Update) snapshot(wanted *corev1.Container) ContainerBefore {
 		}
 		trouble := podstate.TroubleKind(u.Pod, status)
 		if trouble == podstate.TroubleImage && u.Pod.Status.ObservedGeneration == 0 && podstate.Mentions(status.State.Waiting.Message, wanted.Image) {
-			trouble += " " + wanted.Image // the update returns to that image, and the status does not show whether the kubelet has tried another one since
+			trouble += " " + wanted.Image // the update returns to this image, and the status does not show whether another one was tried since
 		}
 		return ContainerBefore{ImageID: status.ImageID, Restarts: status.RestartCount, Generation: u.Pod.Generation, Trouble: trouble}
 	}

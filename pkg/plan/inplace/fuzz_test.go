@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// Any client that may edit a pod may write its record. Whatever it contains, it explains no restart that did not happen, the next update replaces
-// it, and it does not grow with each refusal.
+// Any client that may edit a pod may write its record. Whatever the record contains, Crashes returns at least zero and at most the number of
+// restarts, the next update replaces the record, and repeated refusals do not make it longer.
 func FuzzRecord(f *testing.F) {
 	f.Add(`{"revision":"5d9c","at":"2026-01-02T03:04:00Z","containers":{"app":{"imageID":"id","restarts":1,"from":"nginx"}}}`, int32(2), int64(3), int64(3), "id")
 	f.Add(`{"revision":"x","begun":true,"containers":{"app":{"had":{"requests":{"cpu":"1"}}}},"before":{"revision":"5d9c"}}`, int32(0), int64(2), int64(1), "")

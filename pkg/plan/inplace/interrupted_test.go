@@ -102,8 +102,8 @@ func TestInterruptedResize(t *testing.T) {
 	}
 }
 
-// An update that has begun is not reverted because another pod is unavailable for a moment. It continues when that pod is available again, and is
-// reverted if that takes long.
+// An update that has begun is not reverted because another pod is unavailable for a moment. It continues when that pod is available again. It is
+// reverted if the other pod stays unavailable for half a minute.
 func TestInterruptedWaitsForAnotherPod(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("2", "1Gi")
 	after.Spec.Replicas = new(int32(2))
@@ -169,7 +169,8 @@ func checkCompleted(t *testing.T, step Update, m *v1.PodManager, restarts int32)
 	}
 }
 
-// An interrupted update was restored, and is wanted again before the kubelet has carried out the restore. Then the kubelet has nothing to do.
+// The controller has restored the pod after an interrupted update. Before the kubelet has carried out the restore, the same update is wanted again.
+// The pod then already has the resources of the update, and the kubelet has nothing to do.
 func TestWantedAgainAfterRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	for name, report := range map[string]func(*corev1.Pod){
@@ -211,8 +212,8 @@ func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	ApplyPatch(p, patch)
 }
 
-// Like TestWantedAgainAfterRestore, but the kubelet reports only that it has seen each request, and no resize. The container keeps the memory of the
-// first request.
+// Like TestWantedAgainAfterRestore, but the kubelet reports only that it has seen each request. It does not report that a resize is pending or in
+// progress, and the container keeps the memory of the first request.
 func TestWantedAgainAfterSilentRestore(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
@@ -249,7 +250,8 @@ func beginUpdate(t *testing.T, step Update) {
 	}
 }
 
-// An update that begins after another one was interrupted is recorded, too: it may restart containers that the other one does not.
+// An update that begins after another one was interrupted gets a record of its own: it may restart containers that the interrupted one does not
+// restart.
 func TestBegunAfterAnother(t *testing.T) {
 	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi")), RevisionFor(sizedManager("2", "2Gi"))
 	p := Pod(0, Labelled(v1.LabelRevision, one.Hash), Runs("app:1", "id-1", 0))
@@ -267,8 +269,8 @@ func TestBegunAfterAnother(t *testing.T) {
 	}
 }
 
-// The kubelet has carried out the resize of an interrupted update. The next update keeps that memory and is interrupted, too. To restore the memory
-// of the pod's revision, the kubelet has to restart the container.
+// The kubelet has carried out the resize of an interrupted update. The next update wants the same memory, and is interrupted, too. If the controller
+// then restores the memory of the pod's revision, the kubelet has to restart the container.
 func TestBegunAfterAnotherResize(t *testing.T) {
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
 	p := interrupted(before, after, 2, true)
@@ -282,8 +284,8 @@ func TestBegunAfterAnotherResize(t *testing.T) {
 	}
 }
 
-// An update returns to the image and the memory that the container still has. It is interrupted before its resize and then abandoned. The kubelet
-// still has to restart the container for the update before it.
+// The kubelet has yet to restart a container for an update that changes its image. Meanwhile, a second update returns to the earlier image. It is
+// interrupted before its resize, and then reverted. The kubelet still has to restart the container for the first update.
 func TestInterruptedRevert(t *testing.T) {
 	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
 	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi", withImage)
@@ -301,8 +303,9 @@ func TestInterruptedRevert(t *testing.T) {
 	}
 }
 
-// A container that had not been started when an update was interrupted starts later, with the resources that the spec has then. Its state before
-// does not show whether the next update restarts it.
+// An update is interrupted after its resize, before the kubelet has started the container. The container then starts with the new amounts. The next
+// update changes only CPU, so the kubelet does not restart the container. The record of the interrupted update cannot show that, because it was
+// written before the container started.
 func TestBegunBeforeStart(t *testing.T) {
 	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("1", "2Gi")), RevisionFor(sizedManager("2", "2Gi"))
 	p := Pod(0, Labelled(v1.LabelRevision, one.Hash))

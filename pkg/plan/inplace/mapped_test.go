@@ -13,8 +13,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// Admission may store another image, or other CPU and memory, than the patch contains: a mirror, or a digest instead of a tag. The kubelet acts on
-// what is stored. If the container already has that, nothing restarts, and the update is complete.
+// An admission webhook may change the image in a patch, for example to a mirror or a digest, or the CPU and memory. The kubelet acts on what is
+// stored. If the container already has that, nothing restarts, and the update is complete.
 func TestMappedByAdmission(t *testing.T) {
 	const pinned, other = "mirror/app@sha256:1", "mirror/app@sha256:2"
 	base := Sized("1", "1Gi", "")

@@ -14,10 +14,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// BeginPatch returns the patch that precedes the resize. It records that the pod may have other CPU and memory than its revision, so that a
-// controller that takes over in between knows that it has to complete or revert the update. It returns nil if there is nothing to resize, or if
-// this update has already begun. It replaces the record of an interrupted update to another revision, which does not cover the containers that this
-// update may restart.
+// BeginPatch returns the patch that precedes the resize. The patch records that the pod may have other CPU and memory than its revision, so that a
+// controller that takes over in between knows that it has to complete or revert the update. BeginPatch returns nil if there is nothing to resize, or
+// if this update has already begun. If an update to another revision was interrupted, the patch replaces its record, which does not cover all
+// containers that this update may restart.
 func (u Update) BeginPatch(now time.Time) ([]byte, error) {
 	if len(u.Diff().Resources) == 0 || u.continuesInterrupted() {
 		return nil, nil
@@ -32,7 +32,8 @@ func (u Update) continuesInterrupted() bool {
 	return begunRecord(u.Pod).Revision == u.To.Hash
 }
 
-// restartedByResize returns the state of the containers that may be restarted by the resize, or by a resize that it reverts.
+// restartedByResize returns the state of the containers that the kubelet may restart for the resize of this update, or for the resize of an
+// interrupted update.
 func (u Update) restartedByResize() map[string]ContainerBefore {
 	if u.continuesInterrupted() {
 		return begunRecord(u.Pod).Containers
@@ -70,7 +71,7 @@ func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 			podstate.Labels(manager, to.Labels, u.To.Hash, index)),
 	}
 	if u.isResized() {
-		metadata["resourceVersion"] = u.Pod.ResourceVersion // the resize must not be reverted in between
+		metadata["resourceVersion"] = u.Pod.ResourceVersion // the patch must fail if another client has reverted the resize since
 	}
 	patch := map[string]any{"metadata": metadata}
 	var containers []any

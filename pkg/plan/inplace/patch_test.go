@@ -151,7 +151,7 @@ func TestRefusalPatch(t *testing.T) {
 	}
 }
 
-// A forbidden update may be retried later. Restoring the pod's CPU and memory does not erase that record.
+// A forbidden update may be retried later. The pod still has the record of the refusal after its CPU and memory are restored.
 func TestRetryOfForbidden(t *testing.T) {
 	from, to := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("2", "1Gi"))
 	p := interrupted(sizedManager("1", "1Gi"), sizedManager("2", "1Gi"), 2, false)

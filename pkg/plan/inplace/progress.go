@@ -39,8 +39,8 @@ func awaitsRestart(pod *corev1.Pod, record Record) bool {
 	return false
 }
 
-// maxResizeTime is how long an update that began with a resize may wait before the resize is reverted. It waits for a restart, which the kubelet
-// may report later than the resize, and for another pod to become available. Both usually take seconds.
+// maxResizeTime is how long an update that began with a resize may wait before the resize is reverted. The update waits for a restart, which the
+// kubelet may report later than the resize, and for other pods to become available. Both usually take seconds.
 const maxResizeTime = 30 * time.Second
 
 // isBeingResized reports whether the kubelet has yet to carry out a resize that it has seen, and the resize is not stuck. The duration is the time
@@ -152,7 +152,7 @@ func IsRestarted(pod *corev1.Pod, name string, before ContainerBefore) bool {
 		if status.Name != name {
 			continue
 		}
-		if before.Optional { // the container never ran the reverted image, or was restarted twice: to that image and back
+		if before.Optional { // the container never ran the image that was reverted, or the kubelet has restarted it twice: with that image, and back
 			return before.From == "" || status.ImageID == before.ImageID || before.ImageID == "" || int64(status.RestartCount) > int64(before.Restarts)+1
 		}
 		return status.RestartCount > before.Restarts || (status.ImageID != before.ImageID && status.ImageID != "")

@@ -145,8 +145,8 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
-// A pod goes from a missing image to another one and back, faster than its kubelet. Only the observed generation shows whether the kubelet ever
-// left the missing image. Without it, the trouble may be the one from before the update.
+// A pod is updated from a missing image to another one and back. Only the observed generation shows whether the kubelet has tried the other image in
+// between. A kubelet that does not report it may still report the trouble from before the updates, which does not count against the revision.
 func TestReturnToMissingImage(t *testing.T) {
 	for name, test := range map[string]struct {
 		observed int64
@@ -174,8 +174,8 @@ func TestReturnToMissingImage(t *testing.T) {
 	}
 }
 
-// An earlier version of the controller may have updated a pod, and recorded several updates together. An earlier version can also read what this
-// one writes: a restart that may never happen is optional.
+// Earlier versions of the controller recorded several updates together, and this version can read such records. Earlier versions can read the records
+// of this version, too: a restart that may never happen is marked as optional there.
 func TestRecordsOfOtherVersions(t *testing.T) {
 	revision := RevisionWith("one", TemplateWith(Sized("1", "1Gi", ""), Policies(corev1.NotRequired, corev1.RestartContainer)))
 	tests := map[string]struct {

@@ -45,7 +45,7 @@ func TestImageWaitsForResize(t *testing.T) {
 		then     func(*corev1.Pod)
 		from, to *v1.PodManager
 		want     Step
-		// wait is the time until the next sync. after is added to the time at which the test checks, one second after the update.
+		// wait is the time until the next sync. The test asks for the next step a second after the update, plus after.
 		wait, after time.Duration
 	}{
 		"resized first":                            {pod: fresh(), from: one, to: both, want: StepResize},

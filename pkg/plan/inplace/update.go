@@ -77,7 +77,7 @@ func (u Update) NextStep(manager *v1.PodManager, means Capabilities, diff compar
 	if !podstate.HasObserved(u.Pod) {
 		return "", 0
 	}
-	// A kubelet that reports no observed generation does not report either when it has resized a pod.
+	// Without an observed generation, the pod's status would not show when the kubelet has resized the pod.
 	if len(diff.Images) > 0 && u.Pod.Status.ObservedGeneration > 0 {
 		if u.HasToResize(u.Pod, diff) {
 			return StepResize, 0

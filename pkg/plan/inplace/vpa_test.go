@@ -14,7 +14,7 @@ import (
 
 var byVPA = Annotated("vpaUpdates", "Pod resources updated by web: container 0: cpu request")
 
-// If a VerticalPodAutoscaler sets a pod's CPU and memory, an update in place does not. The patch that gives the pod its revision stays.
+// If a VerticalPodAutoscaler sets a pod's CPU and memory, an update in place leaves them alone. It still gives the pod its new revision.
 func TestUpdateLeavesSizeToVPA(t *testing.T) {
 	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
 	from := RevisionFor(sizedManager("1", "1Gi"))
@@ -50,7 +50,7 @@ func TestUpdateLeavesSizeToVPA(t *testing.T) {
 	}
 }
 
-// A resize by a VerticalPodAutoscaler keeps no pod from being available, and the restart that it may need is no crash.
+// A resize by a VerticalPodAutoscaler does not make a pod unavailable. If the kubelet restarts a container for it, that does not count as a crash.
 func TestResizeByVPA(t *testing.T) {
 	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
@@ -78,7 +78,7 @@ func TestResizeByVPA(t *testing.T) {
 	}
 }
 
-// The pod's own resources are part of the resize.
+// A resize also changes the resources of the pod itself.
 func TestPodLevelResize(t *testing.T) {
 	with := func(cpu string) *v1.PodManager {
 		return sizedManager("1", "1Gi", func(m *v1.PodManager) {

@@ -71,13 +71,13 @@ func (f *Found) without(pod *corev1.Pod) Found {
 	return others
 }
 
-// surgesFirst reports whether the replacement of a pod that is too old is created before the pod is deleted. With TerminationComplete, it is not,
-// unless no pod may be unavailable: then a rollout creates replacements first, too.
+// surgesFirst reports whether the replacement of a pod that is too old is created before the pod is deleted. With podReplacementPolicy
+// TerminationComplete, the pod is deleted first. But if no pod may be unavailable, its replacement comes first even then, as in a rollout.
 func surgesFirst(manager *v1.PodManager) bool {
 	return manager.MaxSurge() > 0 && (manager.Spec.PodReplacementPolicy != v1.TerminationComplete || manager.MaxUnavailable() == 0)
 }
 
-// jitter is the part of its maximum age by which a pod may be replaced early.
+// jitter is the part of the maximum age by which a pod may be replaced early.
 const jitter = 10 // percent
 
 // oldest returns the oldest pod that has reached its maximum age, or nil if there is none. wait is the time until the next pod reaches it.

@@ -14,7 +14,8 @@ type leavingBefore struct {
 	pods, nodes map[string]v1.LeavingCause
 }
 
-// recall reads the last status. The status of a huge PodManager does not name all leaving pods. Then other pods on the same nodes were leaving, too.
+// recall reads the last status. The status of a huge PodManager does not name all leaving pods. In that case, all pods on the nodes of the named pods
+// count as having been leaving.
 func recall(manager *v1.PodManager, active []*corev1.Pod) leavingBefore {
 	before, status := leavingBefore{map[string]v1.LeavingCause{}, map[string]v1.LeavingCause{}}, &manager.Status
 	for _, pod := range status.LeavingPods {

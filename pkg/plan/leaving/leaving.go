@@ -132,7 +132,8 @@ func untilLost(rules *v1.NodeLoss, node Node, now time.Time) (time.Duration, boo
 // leaving before go on leaving, because they have replacements. Of the others, those with the lowest indices leave first.
 func (f *Found) pace(manager *v1.PodManager, drained []Pod, now time.Time) {
 	unavailable := len(f.Stay) - f.available(manager, now)
-	// Pods that are not replacements may be unavailable for long, so no more unavailable pods count than there are pods above the desired number.
+	// An unavailable pod may be a replacement that is starting, so no further one is created for it. But other pods may be unavailable for long.
+	// Therefore unavailable pods count only up to the number of pods above the desired ones.
 	extra := max(0, len(f.Stay)+len(drained)-manager.DesiredReplicas())
 	mayCreate := max(0, max(1, manager.MaxSurge())-min(unavailable, extra))
 	missing := manager.DesiredReplicas() - len(f.Stay)

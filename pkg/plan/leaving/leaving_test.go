@@ -56,8 +56,8 @@ func leaves(cause v1.LeavingCause, names ...string) func(*v1.PodManager) {
 	}
 }
 
-// While it is not known which nodes are drained or lost, pods that were leaving go on leaving, so that their replacements are not deleted as surplus. No
-// others begin to.
+// While it is not known which nodes are drained or lost, pods that were leaving go on leaving, so that their replacements are not deleted as surplus.
+// No other pods begin to leave.
 func TestFindUnknown(t *testing.T) {
 	unknown := leaving.Node{IsUnknown: true}
 	seenNow := leaving.Node{LostSince: Now} // by a new leader

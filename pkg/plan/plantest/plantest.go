@@ -99,7 +99,7 @@ func Annotated(key, value string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
 }
 
-// Unannotated makes a pod look as if a controller had created it that does not annotate pods for Cluster Autoscaler yet.
+// Unannotated makes a pod look as if an earlier version of the controller had created it, which did not annotate pods for Cluster Autoscaler.
 func Unannotated(p *corev1.Pod) { delete(p.Annotations, podstate.AnnotationSafeToEvict) }
 
 func Restarted(times int32) func(*corev1.Pod) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// A longer name that begins with the image's is another image.
+// A longer name that begins with the name of the image is that of another image.
 func TestMentionsWholeNames(t *testing.T) {
 	for text, want := range map[string]bool{
 		`pulling "app"`: true, "pulling app": true, "app: not found": true, "app, which": true,
@@ -25,7 +25,7 @@ func TestMentionsWholeNames(t *testing.T) {
 	}
 }
 
-// The caches keep when the API server received a pod's status if any time in the status shows that the node's clock is ahead.
+// If any time in a pod's status shows that the node's clock is ahead, the caches keep the time at which the API server received the status.
 func TestTrimKeepsWhatShowsTheClock(t *testing.T) {
 	state := func(state corev1.ContainerState) func(*corev1.Pod) {
 		return func(p *corev1.Pod) {

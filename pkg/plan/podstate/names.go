@@ -12,11 +12,12 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// IsUnmanaged reports whether the pod has no revision label, because the controller did not create it. It counts as a pod of the current revision.
+// IsUnmanaged reports whether the pod has no revision label, because the controller did not create it. Such a pod counts as one of the current
+// revision.
 func IsUnmanaged(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] == "" }
 
-// PodName returns the name of the pod with this index. Names are deterministic, so that a create whose response was lost is not repeated: the API
-// server rejects the second create because the name is in use.
+// PodName returns the name of the pod with this index. Names are deterministic, so that the controller can safely repeat a create whose response was
+// lost: if the first one succeeded, the API server rejects the second because the name is in use.
 func PodName(manager string, index int) string {
 	return manager + "-" + strconv.Itoa(index)
 }

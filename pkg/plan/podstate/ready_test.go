@@ -10,7 +10,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
-// A pod becomes ready for the first time once: not when it was ready before, and not after a restart.
+// BecameReady reports only the first time that a pod becomes ready. A pod that was ready, or whose containers were restarted, does not count.
 func TestBecameReady(t *testing.T) {
 	ready := []func(*corev1.Pod){CreatedAgo(time.Minute), ReadyFor(10 * time.Second)}
 	for name, test := range map[string]struct {

@@ -41,7 +41,7 @@ func Decide(r *State, terminating []*corev1.Pod, refused, held bool) PodActions 
 
 func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
 	if m.Frozen == v1.ReasonRollingOut {
-		return m.createMissing() // the pods that prove the old revision stay until the status names it
+		return m.createMissing() // the old pods, which show that the old revision is good, stay until the status names it as the current one
 	}
 	allowed := MayTerminate(m.Manager, m.remaining(), len(terminating))
 	m.terminateMarked(allowed)

@@ -118,8 +118,8 @@ func TestInPlaceOnlyKeepsWhatIsUpdated(t *testing.T) {
 	}
 }
 
-// If a first release serves, and is superseded before its bake time is over by a release that crashes, a rollback returns to the first one. None of
-// its pods is deleted before the status names it as the current revision.
+// The first release serves. Before its bake time is over, the user rolls out a second one, which crashes. A rollback returns to the first release.
+// None of its pods is deleted before the status names the first release as the current revision.
 func TestFirstReleaseIsSuperseded(t *testing.T) {
 	for _, strategy := range []v1.UpdateStrategyType{v1.RollingUpdateStrategy, v1.RecreateStrategy} {
 		young := ReadyFor(time.Second)

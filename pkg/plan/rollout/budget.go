@@ -143,10 +143,10 @@ func (m *rollingPlan) mayTakeDown(pod *corev1.Pod) bool {
 		// The plan does not rely on pods that the kubelet may restart at any time.
 		return len(m.available)-len(m.mayRestart) > m.MinAvailable
 	case m.sideOf(pod) == newSide:
-		return true // an unavailable pod of the new revision protects nothing
+		return true // taking down an unavailable pod of the new revision does not reduce availability
 	default:
-		// An unavailable pod of another revision may still become available, while unavailable updated pods are not relied on. The pod may also
-		// make way for a missing pod of the old revision.
+		// An unavailable pod of another revision may still become available, so it counts towards MinAvailable here. Unavailable updated pods do not.
+		// If pods of the old revision are missing, this pod makes room for one.
 		return m.remaining()-m.unavailableUpdated > m.MinAvailable || m.missingOld() > 0
 	}
 }
@@ -198,8 +198,8 @@ func (m *rollingPlan) protectsOld() bool {
 	return m.Old != nil && (len(m.OldPods)+len(m.MustMovePods)+m.failing() > 0 || m.refused)
 }
 
-// enforceMaxSurge keeps the creations within a limit of pods, old revision first. It adds pods of the old revision if the new revision does not
-// provide enough.
+// enforceMaxSurge reduces the creations so that the number of pods stays within the limit. Pods of the old revision come first. It adds pods of the
+// old revision if the new revision does not provide enough.
 func (m *rollingPlan) enforceMaxSurge(wanted creations, limit int) creations {
 	existing := m.remaining() + m.blockingTerminations()
 	old := min(wanted.old, max(0, limit-existing))
@@ -210,9 +210,9 @@ func (m *rollingPlan) enforceMaxSurge(wanted creations, limit int) creations {
 	return create
 }
 
-// completeFromOld returns how many more pods to create from the old revision: as many as the quota denies to the new revision, or more if too many
-// updated pods are unavailable, so that minAvailable is reached without them. While the API server refuses pods of the new revision, it leaves room
-// above minAvailable for the next attempt.
+// completeFromOld returns how many more pods to create from the old revision. They take the place of pods that the quota denies to the new revision.
+// If many updated pods are unavailable, there are enough of them to reach MinAvailable without the updated pods. While the API server refuses pods of
+// the new revision, it creates old ones only up to MinAvailable, so that there is room to try a new one again.
 func (m *rollingPlan) completeFromOld(existing int, create creations) int {
 	atLeast, created := m.Desired, create.old+create.updated
 	if m.refused {

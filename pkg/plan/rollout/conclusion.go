@@ -6,12 +6,12 @@ import (
 
 // Conclusion is what follows from a rollout for the status. Later plans act on it once the status records it.
 type Conclusion struct {
-	// State is the rollout that the status describes. If the new revision fails now, it is the rollback.
+	// State is the rollout that the status describes. If the new revision fails in this sync, State is already the rollback.
 	*State
 	Progress
 	// FailedRevision is the revision that has failed and is rolled back, or empty. CurrentRevision is the last good revision, or empty.
 	FailedRevision, CurrentRevision string
-	// Failed is the rollout in which the new revision fails now. It is nil if the revision has not failed, or has failed before.
+	// Failed is the rollout in which the new revision fails in this sync. It is nil if the revision has not failed, or failed in an earlier sync.
 	Failed *State
 }
 

@@ -73,7 +73,8 @@ func TestConclusion(t *testing.T) {
 	}
 }
 
-// The first revisions of PodManagers that are created together become good at different times within another bake time. Later ones are not delayed.
+// If PodManagers are created together, their first revisions become good at different times: each waits up to twice the bake time. Later revisions
+// wait only for the bake time.
 func TestFirstBakeIsSpread(t *testing.T) {
 	waits := map[time.Duration]bool{}
 	for _, uid := range []types.UID{"a", "b", "c"} {

@@ -101,8 +101,8 @@ func (p *Progress) runClock(r *State, available int) {
 	}
 }
 
-// waitsForUpdated reports whether the rollout waits for updated pods to become available. It does not if there is no updated pod to wait for,
-// because old pods use up maxUnavailable, other pods have to be gone first, or the API server refuses new pods.
+// waitsForUpdated reports whether the rollout waits for updated pods to become available. It returns false if the rollout waits for something else:
+// old pods use up maxUnavailable, other pods have to be gone first, or the API server refuses new pods.
 func (r *State) waitsForUpdated(available int) bool {
 	return len(r.UpdatedPods)+r.unreplaced > available
 }
@@ -112,8 +112,8 @@ func (r *State) isSuspended() bool {
 	return r.Manager.Spec.Paused || r.Manager.Strategy() == v1.OnDeleteStrategy || r.IsHalted() || r.Obstacle != ""
 }
 
-// hasSlowPod reports whether an updated pod has failed, or has a node that is not lost, and is not available. Pods without a node indicate a lack of
-// capacity, not a problem with their revision.
+// hasSlowPod reports whether an updated pod is failing, or is unavailable although it runs on a node that is not lost. Pods without a node indicate a
+// lack of capacity, not a problem with their revision.
 func (r *State) hasSlowPod() bool {
 	return r.failing() > 0 || slices.ContainsFunc(r.UpdatedPods, func(pod *corev1.Pod) bool {
 		return pod.Spec.NodeName != "" && !health.IsCutOff(pod) && !health.IsAvailable(pod, r.Manager.MinReady(), r.Now)

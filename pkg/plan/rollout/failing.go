@@ -25,8 +25,8 @@ type FailureRecord struct {
 }
 
 // findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until MaxBackOff has passed
-// since it finished, or until all due pods are updated. A disrupted pod does not count. A leaving pod keeps its record, so that its failure counts
-// once: its replacement does not inherit the record, and the pod may stay after all. It gets no new record.
+// since it finished, or until all due pods are updated. A disrupted pod does not count. If a leaving pod has a record, the pod keeps it, because its
+// node may be uncordoned. The replacement does not inherit the record, so that the failure counts once. A leaving pod gets no new record.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	for _, record := range r.readRecords(finished) {
 		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
@@ -194,7 +194,7 @@ func hasOwnTrouble(pod *corev1.Pod) bool {
 	return false
 }
 
-// crashWindowRemaining returns the time until the pod has run long enough after its own crashes. It is zero if it already has, or had none.
+// crashWindowRemaining returns the time until the pod has run long enough after its own crashes. It is zero if the pod already has, or never crashed.
 func (r *State) crashWindowRemaining(pod *corev1.Pod, longEnough time.Duration) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
 		if inplace.Crashes(pod, status) > 0 {

@@ -29,7 +29,7 @@ func forbiddenChange(retryIn time.Duration) func(p *corev1.Pod) {
 	}
 }
 
-// mayBeRestarted gives a pod a deferred resize: the kubelet restarts the pod once the node has enough memory.
+// mayBeRestarted gives a pod a deferred resize: the kubelet restarts its container once the node has enough memory.
 func mayBeRestarted(p *corev1.Pod) {
 	OfImage("v2")(p)
 	Runs("v2", "id", 0)(p)

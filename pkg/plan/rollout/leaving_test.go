@@ -19,12 +19,12 @@ func replacesDrained(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain}
 }
 
-// replacesOld makes pods leave that are older than two and a half hours.
+// replacesOld makes pods leave when they are two and a half hours old.
 func replacesOld(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](9000)}
 }
 
-// cordoned returns nodes. Those with these names are being drained.
+// cordoned makes an observation in which the nodes with these names, and no others, are being drained.
 func cordoned(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		nodes := map[string]leaving.Node{}
@@ -147,7 +147,8 @@ func failingIn(status v1.PodManagerStatus) (count int) {
 	return count
 }
 
-// A failing pod that leaves keeps its record. Its failure counts once, with its replacement and after the node is uncordoned.
+// A failing pod that leaves keeps its record. Its failure counts once, even when its replacement exists, and when its node is uncordoned and it
+// stays.
 func TestFailureOfLeavingPodCountsOnce(t *testing.T) {
 	s := Tell(t, Next(3, MaxFailed("3"), Limits("0", "1"), replacesDrained), Pod(0), Pod(1), Pod(2, V2, Crashing))
 	for _, step := range []struct {

@@ -107,8 +107,8 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	}
 }
 
-// The record of a pod that is gone passes to a pod that was created since, or to any if none is missing. Of two pods of the same age, it passes to the
-// one that replaces a failed pod.
+// The record of a deleted pod passes to a pod that was created since, or to any pod if no pod is missing. Of two pods of the same age, it passes to
+// the one that replaces a failed pod.
 func TestReplacementTakesOverTheRecord(t *testing.T) {
 	fresh := CreatedAgo(time.Second)
 	for want, pods := range map[string][]*corev1.Pod{

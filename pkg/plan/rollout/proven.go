@@ -75,8 +75,8 @@ func (r *State) IsWorthStoring() bool {
 	return r.isRolling() && r.Desired > 0 && r.countAvailable(r.UpdatedPods) >= r.Desired
 }
 
-// IsOldProven reports whether the old revision becomes the one to return to: there is none yet, and enough of its pods are available. It was
-// superseded before its bake time was over. Without this rule, no rollback could return to a first release.
+// IsOldProven reports whether the old revision becomes the one to return to: there is no such revision yet, because the old one was superseded before
+// its bake time was over, and enough of its pods are available. Without this rule, no rollback could return to a first release.
 func (r *State) IsOldProven() bool {
 	if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {
 		return false

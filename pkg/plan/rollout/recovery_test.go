@@ -47,8 +47,8 @@ func TestLackOfRoomRollsNothingBack(t *testing.T) {
 	}
 }
 
-// If a pod crashed once at its start, was ready within its grace period, and is not ready for a moment, its time to recover starts over. If it
-// crashes again, its time is over.
+// A pod crashed once at its start, and became ready within its grace period. If it is not ready for a moment, its time to recover starts over. If it
+// crashes again, the revision has failed.
 func TestReadinessBlip(t *testing.T) {
 	tests := map[string]struct {
 		then   func(*corev1.Pod)
@@ -94,7 +94,7 @@ func replacesLost(m *v1.PodManager) {
 	m.Spec.Disruption = &v1.Disruption{NodeLoss: &v1.NodeLoss{ReplaceAfterSeconds: ptr.To[int32](60)}}
 }
 
-// lostNodes have been lost for long.
+// lostNodes makes an observation in which these nodes have been lost for an hour.
 func lostNodes(names ...string) func(*plan.Observed) {
 	return func(o *plan.Observed) {
 		o.NodeOf = func(of string) leaving.Node {
@@ -106,8 +106,8 @@ func lostNodes(names ...string) func(*plan.Observed) {
 	}
 }
 
-// A pod crashed once at its start, and has been ready since. What its node does to it then condemns neither the pod nor its replacement, which has its
-// own time to become ready.
+// A pod crashed once at its start, and has been ready since. If its node is lost or evicts it, the revision does not fail for that. The replacement
+// gets its own time to become ready.
 func TestNodeCondemnsNothing(t *testing.T) {
 	next := func(s *plan.Observed, change ...func(*corev1.Pod)) {
 		age := CreatedAgo(-s.Now.Sub(Now))
@@ -116,7 +116,7 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
 	tests := map[string]struct {
 		then func(*plan.Observed)
-		// wait is how long nothing else happens. Then last happens.
+		// The test calls then, waits for this long, and calls last.
 		wait   time.Duration
 		last   func(*plan.Observed)
 		failed bool
@@ -163,8 +163,8 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	}
 }
 
-// A pod crashes, and its node is lost before it is ready. Its replacement stands for it, and the halt ends when the replacement has been available for
-// long enough.
+// A pod crashes, and its node is lost before the pod is ready. Its replacement takes over its record, and the halt ends when the replacement has been
+// available for long enough.
 func TestReplacementOfLostPodRecovers(t *testing.T) {
 	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
 	pod := Pod(2, V2, NotReady)
@@ -187,7 +187,7 @@ func TestDeadlineDuringDrain(t *testing.T) {
 	starts := func(p *corev1.Pod) { NotReady(p); p.Spec.NodeName = "node-9" }
 	tests := map[string]struct {
 		pods []*corev1.Pod
-		// drained happens when node-2 is cordoned, and then the deadline passes. last happens then, and more passes.
+		// The test cordons node-2, calls drained, and lets the deadline pass. Then it calls last, and lets the time more pass.
 		drained, last func(*plan.Observed)
 		more          time.Duration
 		failed        bool
@@ -235,7 +235,7 @@ func TestDeadlineDuringDrain(t *testing.T) {
 	}
 }
 
-// One pod that fails, however often it is replaced, and in whatever way it goes away, is one failing pod.
+// A pod that fails, and whose replacements fail, counts as one failing pod, however often it is replaced and in whatever way it goes away.
 func TestOnePodReplacedAgainAndAgainCountsOnce(t *testing.T) {
 	tests := map[string]func(s *plan.Observed, pod *corev1.Pod){
 		"it has failed": func(s *plan.Observed, pod *corev1.Pod) {

@@ -95,7 +95,8 @@ func (r *State) divide() {
 	}
 }
 
-// leavingFrom returns the leaving pods of a side. They do not count as pods of that side, but they carry what is known about its failures.
+// leavingFrom returns the leaving pods of a side. They do not count as pods of that side, but their failures and annotations still say something
+// about its revision.
 func (r *State) leavingFrom(s side) (pods []*corev1.Pod) {
 	for _, pod := range r.leaving {
 		if r.sideOf(pod) == s {
@@ -112,16 +113,16 @@ func (r *State) findStops() {
 	r.desiredOld = r.decideDesiredOld()
 }
 
-// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and unless a partition holds back
-// the new revision, the new revision has proved itself.
+// IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and the new revision has proved
+// itself, unless a partition holds it back.
 func (r *State) IsAtRest() bool {
 	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
 	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
 		!isBaking
 }
 
-// WhySuperseded returns why a leaving pod, which no longer counts, has a revision that no pod is to have any more. It returns empty if the rollout is not
-// complete or the pod may keep its revision.
+// WhySuperseded returns the reason to delete a leaving pod whose revision no pod is to have any more. It returns empty if the rollout is not
+// complete, or if the pod may keep its revision.
 func (r *State) WhySuperseded(pod *corev1.Pod) Why {
 	if r.Frozen != "" || r.Outdated() > 0 || len(r.UpdatedPods)+len(r.OldPods)+len(r.MustMovePods) != r.Manager.DesiredReplicas() {
 		return ""
@@ -168,8 +169,9 @@ func (r *State) revisionAt(s side) *history.Revision {
 	return r.Revisions.Update
 }
 
-// RevisionToReplace returns the revision of the pod that replaces a leaving one and is created for the side with this revision. A partition, a pause
-// and a halt leave the revisions of pods as they are, so on the old side it is the revision of the leaving pod, unless that has failed or is lost.
+// RevisionToReplace returns the revision for the replacement of a leaving pod. revision is the one that pods are created from on the replacement's
+// side of the rollout. A partition, a pause and a halt leave the revisions of pods as they are. So on the old side, the replacement gets the revision
+// of the leaving pod, unless that revision has failed or is lost.
 func (r *State) RevisionToReplace(pod *corev1.Pod, revision *history.Revision) *history.Revision {
 	own, isOldSide := r.revisionOf(pod), revision == r.Old || r.Old == nil && r.Manager.Spec.Paused
 	if !isOldSide || r.sideOf(pod) != oldSide || own == nil || own.HasFailed() || own.Template() == nil {
@@ -272,14 +274,14 @@ func (r *State) wantedOld() int {
 	case r.Manager.Strategy() == v1.OnDeleteStrategy && !r.Manager.Spec.Paused:
 		return 0
 	case r.Frozen != "" && r.Manager.Strategy() == v1.RecreateStrategy:
-		// Revisions must not overlap.
+		// With Recreate, pods of different revisions must not run at the same time.
 		if len(r.UpdatedPods) > 0 {
 			return 0
 		}
 		return r.Desired
 	case r.Frozen != "":
-		// A pod that is gone is replaced by one of the same revision, as far as the status shows how many pods were updated. So is a leaving pod. If
-		// leaving pods of other revisions may be the ones that lack a replacement, the status decides.
+		// A missing pod is replaced by a pod of the same revision, so the missing pods of the new revision count as updated. A leaving pod is missing
+		// only if it has no replacement yet. Leaving pods of other revisions count as missing first. The status may show that more pods were updated.
 		leaving := len(r.leavingFrom(newSide))
 		updated := len(r.UpdatedPods) + r.unreplaced
 		updated += max(0, min(leaving, r.missing()-r.unreplaced-(len(r.leaving)-leaving)))
@@ -293,8 +295,8 @@ func (r *State) wantedOld() int {
 }
 
 // IsUnstarted reports whether the PodManager was paused before it had all its pods, and has created none of its pods. In that state it creates no
-// pods, so that a user can hand over pods to it one by one. Pods that have not been handed over yet do not count as missing. Without any pod, the last
-// status shows whether it had all of them.
+// pods, so that a user can hand over pods to it one by one. Pods that have not been handed over yet do not count as missing. If no pod is left,
+// status.replicas shows whether the PodManager had all its pods.
 func (r *State) IsUnstarted() bool {
 	status := &r.Manager.Status
 	if !r.Manager.Spec.Paused || r.Revisions.Current != nil || status.Rollout != nil {

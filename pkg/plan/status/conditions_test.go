@@ -260,7 +260,7 @@ func TestRolloutConditions(t *testing.T) {
 	}
 }
 
-// If the node of a new pod stays silent, the next sync, which no event starts, says so.
+// If the node of a new pod stays silent, no event starts a sync. The controller syncs again all the same, and Ready then names the node.
 func TestSilentNodeIsLookedAtAgain(t *testing.T) {
 	s := Tell(t, Next(3, Limits("0", "1")), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending), CreatedAgo(time.Second)))
 	if _, again := Compute(ReportOf(s.O)); Until(again) != 29*time.Second {

@@ -10,8 +10,8 @@ import (
 type Result string
 
 const (
-	// Completed: the revision is proven, and is the one to return to. The bake time is part of the rollout, because the failure policy may still
-	// roll it back.
+	// Completed: the revision is proven, and rollbacks return to it from now on. The bake time is part of the rollout, because the failure policy may
+	// still roll back the revision.
 	Completed Result = "completed"
 	// Halted and Deadline: the rollout is Stalled, and a user has to act.
 	Halted   Result = "halted"
@@ -32,8 +32,9 @@ type End struct {
 	Started  time.Time
 }
 
-// EndBetween returns the end of the rollout in progress in old if status is the first to report it, or nil. The status records what was counted: a
-// rollout that has halted or missed its deadline is not counted again, however it continues. The deletion of an object does not end a rollout.
+// EndBetween compares the old with the new status. If the rollout that was in progress in old has ended in status, it returns that end, else nil. The
+// status records what was counted: a rollout that has halted or missed its deadline is not counted again, however it continues. The deletion of an
+// object does not end a rollout.
 func EndBetween(manager *v1.PodManager, old, status *v1.PodManagerStatus) *End {
 	record := old.Rollout
 	if record == nil || record.StartedAt == nil || record.CountedAs != "" || manager.DeletionTimestamp != nil {

@@ -10,7 +10,8 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// A quota that has no room for the surge is named, with the setting that does without a surge. If desired pods are missing, that would not help.
+// If a quota has no room for the surge, Ready names the quota, and the setting with which a rollout needs no surge. If desired pods are missing,
+// Ready does not name that setting, because it would not help.
 func TestQuotaForTheSurge(t *testing.T) {
 	const quota, hint = `creating pod web-3: pods "web-3" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`,
 		"; quota small has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0"

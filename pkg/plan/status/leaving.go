@@ -66,8 +66,9 @@ func untilReplacementProblem(r Report) time.Duration {
 	return requeue.Sooner(untilLate, untilBlocked)
 }
 
-// blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. of is the
-// name of the pod that was the last to begin to leave: the others may have their replacements. wait is the time until there is a blocked pod.
+// blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. of is
+// the name of the leaving pod that began to leave last, because the others may already have replacements. wait is the time until there is a blocked
+// pod.
 func blockedReplacement(r Report) (blocked *corev1.Pod, of string, wait time.Duration) {
 	for _, l := range r.Plan.Leaving {
 		if l.Cause != leaving.TooOld {

@@ -147,7 +147,7 @@ func halted(r Report, counts v1.PodManagerStatus) string {
 	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(r.Rollout.State))
 }
 
-// areAllUpdated reports whether a halt comes too late to keep a pod on its revision.
+// areAllUpdated reports whether as many pods as desired are updated. A halt then comes too late to keep pods on the old revision.
 func areAllUpdated(manager *v1.PodManager, counts *v1.PodManagerStatus) bool {
 	return int(counts.UpdatedReplicas) >= manager.DesiredReplicas()
 }
@@ -163,7 +163,8 @@ func failure(r *rollout.State) string {
 // maxGoneNames is the maximum number of deleted pods that a message names.
 const maxGoneNames = 3
 
-// rolledBack returns the message of a rollback. Its cause is known only when the revision fails. Later syncs keep the message of Progressing.
+// rolledBack returns the message of a rollback. Its cause is known only in the sync in which the revision fails. Later syncs take it from the message
+// that Progressing has in the status.
 func rolledBack(r Report) string {
 	before := meta.FindStatusCondition(r.Manager.Status.Conditions, v1.ConditionProgressing)
 	if r.Rollout.Failed == nil && before != nil && before.Reason == v1.ReasonRolledBack && r.Rollout.Old != nil {

@@ -97,7 +97,7 @@ func TestCanaryBeforeItsTime(t *testing.T) {
 	s.HasNotFailed(s.After(11*time.Minute), "it is available")
 }
 
-// While a partition holds the rollout, unavailable old pods do not make the new revision fail.
+// While a partition keeps further pods from being updated, unavailable old pods do not make the new revision fail.
 func TestDeadlineOfARestingCanary(t *testing.T) {
 	s := Tell(t, Next(3, Rollback, Partition("2")), Pod(0), Pod(1), Pod(2, V2))
 	if status := s.After(time.Hour); ReasonIn(&status, v1.ConditionReady) != v1.ReasonPartition {
@@ -171,7 +171,7 @@ func TestObstacleIsNoFailure(t *testing.T) {
 }
 
 // Another client deletes the current revision after a rollback. The failed revision stays failed. If the controller remembers the current revision,
-// it stores it again. Otherwise pods stay as they are.
+// the controller stores it again. Otherwise pods stay as they are.
 func TestCurrentRevisionDeletedWhileRolledBack(t *testing.T) {
 	m := Next(3, Rollback, FailedNow)
 	s := Tell(t, m, Pods3()...)

@@ -15,7 +15,7 @@ import (
 	. "github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// unplaced returns a change that makes a pod one for which the scheduler has found no node for this long.
+// unplaced makes a pod look as if the scheduler has found no node for it for this long.
 func unplaced(ago time.Duration) func(*corev1.Pod) {
 	return func(p *corev1.Pod) {
 		Phase(corev1.PodPending)(p)
@@ -27,7 +27,7 @@ func unplaced(ago time.Duration) func(*corev1.Pod) {
 	}
 }
 
-// A rollout that waits for a surge pod without a node says so after two minutes, once, with a way out.
+// If a rollout waits for a surge pod that has no node, Ready says so after two minutes, and what the user can do. There is a single event about it.
 func TestSurgeBlocked(t *testing.T) {
 	none, one := Limits("1", "0"), Limits("1", "1")
 	quota := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: `pods "web-3" is forbidden: exceeded quota: small, requested: pods=1`}

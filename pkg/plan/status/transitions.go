@@ -98,7 +98,7 @@ func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) boo
 }
 
 // isCompleted reports whether a rollout has just completed: all pods are updated and available, or the revision has become the current one. The first
-// rollout of a new object needs no event, and neither does a return to the current revision, which need not become that any more.
+// rollout of a new object needs no event. Neither does a return to the revision that is still the current one.
 func isCompleted(manager *v1.PodManager, old, status *v1.PodManagerStatus) bool {
 	isDone := func(s *v1.PodManagerStatus) bool { return areAllAvailable(s) || s.CurrentRevision == s.UpdateRevision }
 	if old.CurrentRevision == "" && manager.Generation == 1 {

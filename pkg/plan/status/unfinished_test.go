@@ -35,7 +35,7 @@ func TestIsUnfinished(t *testing.T) {
 	}
 }
 
-// The end of the last terminating pod is news only if there was one.
+// A status without terminating pods is news only if the status before had some.
 func TestLastPodGoneIsNews(t *testing.T) {
 	at := func(terminating int32) *v1.PodManagerStatus {
 		return &v1.PodManagerStatus{

@@ -57,8 +57,8 @@ func Replaces(manager *v1.PodManager) bool {
 		manager.Spec.PodReplacementPolicy != v1.TerminationComplete
 }
 
-// BlocksForEver returns why a budget never lets the last pod of a node be evicted, even if all replicas are available, and also the pod's replacement
-// if the pod gets one. It returns an empty string if the budget then allows the eviction.
+// BlocksForEver returns why a budget never allows the last pod of a node to be evicted. It assumes that all replicas are available and, if the pod
+// gets a replacement first, the replacement, too. It returns an empty string if the budget allows the eviction in that state.
 func BlocksForEver(budget *policyv1.PodDisruptionBudget, manager *v1.PodManager) string {
 	replicas := manager.DesiredReplicas()
 	needs, most := Needs(budget, replicas), replicas

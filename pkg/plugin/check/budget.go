@@ -9,8 +9,8 @@ import (
 )
 
 // judgeBudget checks the PodDisruptionBudgets that cover the pods of a PodManager. applies is false if there is none and none is needed. One is
-// needed if drains should wait for replacements (onDrain: Replace), or if a VerticalPodAutoscaler targets the PodManager: it does not know how many
-// pods a PodManager has.
+// needed if drains should wait for replacements (onDrain: Replace), or if a VerticalPodAutoscaler targets the PodManager: the autoscaler evicts pods,
+// and does not know how many pods a PodManager has.
 func judgeBudget(f Facts) (finding Finding, applies bool) {
 	rules := f.Manager.Spec.Disruption
 	asks := rules != nil && rules.OnDrain == v1.ReplaceDrain

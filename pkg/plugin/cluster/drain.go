@@ -60,7 +60,7 @@ func (c *Cluster) ReadDrain(ctx context.Context, wanted *v1.PodManager, nodes []
 
 const unknownNodes = "you may not read nodes, so the simulation assumes that another node has room"
 
-// schedulable returns nodes that take pods of the wanted template and are not to be drained. It reads no further page once it has found one.
+// schedulable returns nodes that take pods of the wanted template and are not to be drained. It reads no further page once it has found such a node.
 func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, drained []string) (names []string, err error) {
 	template := history.Template(&wanted.Spec)
 	takes := func(node *corev1.Node) bool {
@@ -80,8 +80,8 @@ func (c *Cluster) schedulable(ctx context.Context, wanted *v1.PodManager, draine
 	return names, err
 }
 
-// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two
-// for the same pods, which never allow one.
+// addDrain adds what keeps a drain from ending, as far as the user may read it: a PodDisruptionBudget that allows no eviction now, or two budgets
+// that cover the same pods. In the latter case, the API server refuses every eviction.
 func (c *Cluster) addDrain(ctx context.Context, s snapshot.Snapshot, answer *why.Answer) {
 	list, err := c.budgets(ctx, s.Manager.Namespace)
 	covering := budget.Covering(s.Manager, list)

@@ -99,7 +99,7 @@ func TestReadDrain(t *testing.T) {
 	}
 }
 
-// why reads nodes only if budgets let no pod be evicted, and works without the right to read them.
+// why reads nodes only if the budgets allow no eviction, and works without the right to read nodes.
 func TestAddDrain(t *testing.T) {
 	onNode1 := func(p *corev1.Pod) { p.Spec.NodeName = "node-1" }
 	s := snapshot.New(Manager(2), []*corev1.Pod{Pod(0), Pod(1, onNode1)}, nil, nil, Now)

@@ -34,8 +34,8 @@ func refusing(reason, lacks string) *Cluster {
 	return &Cluster{Managers: managers, Kube: kube, Server: "https://server"}
 }
 
-// A user who lacks a right that a change needs gets its result with a warning, which names the right. If the refusal is about the change itself, it
-// is an error.
+// If the user lacks a right that a change needs, the result of the change comes with a warning, which names the right. If the API server refuses the
+// change itself, that is an error.
 func TestTryWithoutRights(t *testing.T) {
 	const (
 		rbac   = `User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`

@@ -59,7 +59,7 @@ func (c *Cluster) addRefusal(ctx context.Context, manager *v1.PodManager, room *
 	switch failure := requeue.Failed(v1.ReasonFailedCreate, err); {
 	case failure.Quota() != "":
 		room.Refusal = &failure
-	case failure.Refused() && rights.Refused(err.Error()) == "": // a lack of rights refuses the user, and not the pod
+	case failure.Refused() && rights.Refused(err.Error()) == "": // if the user lacks a right, the refusal says nothing about the pod
 		room.Rejection = &failure
 	default:
 		room.RefusalError = c.Advise(err, manager.Namespace)

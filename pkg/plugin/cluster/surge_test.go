@@ -25,7 +25,7 @@ func hostPort(m *v1.PodManager) {
 	}}}
 }
 
-// Room tells a pod that the API server refuses from a question that the API server does not answer.
+// Room distinguishes whether the API server refuses the pod or does not answer.
 func TestRoomOfARefusal(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	tests := map[string]struct {
@@ -52,7 +52,7 @@ func TestRoomOfARefusal(t *testing.T) {
 	}
 }
 
-// Nodes are read page by page, until there are places enough for all pods that a simulation can have.
+// Nodes are read page by page, until they have enough places for all pods that a simulation can have.
 func TestRoomReadsPages(t *testing.T) {
 	plain := func(*corev1.Node) {}
 	cordoned := func(n *corev1.Node) { n.Spec.Unschedulable = true }
@@ -96,7 +96,7 @@ func TestRoomReadsPages(t *testing.T) {
 	}
 }
 
-// A pod that the API server refuses for another reason than a quota, and not for the rights of the user, it refuses from the controller, too.
+// If the API server refuses a pod for a reason other than a quota or the rights of the user, it would refuse the controller's pods, too.
 func TestRoomToSimulate(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	quota := apierrors.NewForbidden(pods, "web-3", errors.New("exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3"))

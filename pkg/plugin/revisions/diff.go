@@ -79,8 +79,8 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	return d
 }
 
-// Undo compares the present template of a PodManager with the one to return to. Its pods may have that one already, such as in a rollout that is
-// paused.
+// Undo compares the present template of a PodManager with the one to return to. If all pods still have the one to return to, for example because the
+// rollout is paused, no pod changes.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
 	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
 	active, _, _ := podstate.Split(s.Pods)
@@ -98,7 +98,8 @@ func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
 // restartPath is the path of the annotation that holds restartAt.
 const restartPath = "metadata.annotations." + v1.AnnotationRestartedAt
 
-// restartLast moves the field of restartAt behind the others: it is the mark of an earlier restart, and they are what the user has changed.
+// restartLast moves the field of restartAt behind the others. restartAt only shows that there was a restart, while the user has changed the other
+// fields.
 func restartLast(fields []field) []field {
 	slices.SortStableFunc(fields, func(a, b field) int {
 		order := map[bool]int{true: 1}
@@ -107,7 +108,8 @@ func restartLast(fields []field) []field {
 	return fields
 }
 
-// besidesRestart is judge for templates that differ in restartAt and in other fields, of which first is one. It names the others as the reason.
+// besidesRestart does what judge does, for templates that differ in restartAt and in other fields. first is one of the other fields. If they need new
+// pods, the reason names them instead of restartAt.
 func besidesRestart(from, to *corev1.PodTemplateSpec, first string, policy v1.PodUpdatePolicy) (how, why string) {
 	same := from.DeepCopy()
 	delete(same.Annotations, v1.AnnotationRestartedAt)

@@ -36,7 +36,7 @@ func shipped(t *testing.T) map[string]rbacv1.ClusterRole {
 	return roles
 }
 
-// Each right to PodManagers that a role of artifacts/rbac.yaml gives is known, under the name of that role, and no other is.
+// For PodManagers, rules has the same rights and roles as artifacts/rbac.yaml, and no others.
 func TestRolesAreThoseOfTheManifest(t *testing.T) {
 	given := map[Right]string{}
 	for name, role := range shipped(t) {

@@ -10,8 +10,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// keepAge leaves the replacement of pods for their age out of the simulation: it never ends, and is no part of a rollout or a drain. A pod that
-// already leaves for its age goes on leaving.
+// keepAge keeps pods from being replaced because of their age, which would never end, and is not part of a rollout or a drain. A pod that already
+// leaves because of its age goes on leaving.
 func keepAge(m *v1.PodManager) {
 	leaves := func(pod v1.LeavingPod) bool { return pod.Cause == v1.LeavingForAge }
 	if m.Spec.Disruption != nil && !slices.ContainsFunc(m.Status.LeavingPods, leaves) {

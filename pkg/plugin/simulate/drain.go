@@ -224,7 +224,7 @@ func (n *drainer) fate(o Options) func(*corev1.Pod, int) nodes.Quality {
 	}
 }
 
-// stopAt adds to the last step that the drain does not get further. The outcome says so, too, unless the rollout fails or is held as well.
+// stopAt adds to the last step that the drain is blocked. If the rollout itself completes, the outcome becomes DrainBlocked.
 func (r *Report) stopAt(d DrainReport) {
 	last := &r.Steps[len(r.Steps)-1]
 	last.Events = append(slices.Clip(last.Events), Event{Action: DrainStops, Why: enumerate(d.Nodes)})

@@ -48,7 +48,7 @@ func ParseChoice(flag string, values []string) (Choice, error) {
 // possible is what a choice may be.
 const possible = `write every, "every 3" for each third pod, or the name of a pod`
 
-// check returns an error if a name is neither that of a pod, nor of one that the controller may create.
+// check returns an error if a name belongs neither to an existing pod nor to a pod that the controller may create.
 func (c Choice) check(manager string, pods []*corev1.Pod) error {
 	for _, name := range c.names {
 		exists := slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return pod.Name == name })

@@ -8,8 +8,8 @@ import (
 	"github.com/mycompany/podmanager/pkg/world"
 )
 
-// roomFor returns the limits on the pods of a PodManager. If it needs a surge pod, and it is unknown whether that finds room, the simulation has room
-// for it, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
+// roomFor returns the limits on the pods of a PodManager. If a rollout needs a surge pod, and it is unknown whether there is room for one, the
+// simulation assumes that there is, and roomFor returns a note. Nodes that are drained or lost are closed, whether or not they were cordoned before.
 func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, notes []string) {
 	room.Rejection, room.Refusal = o.Room.Rejection, o.Room.Refusal
 	if !surge.IsNeeded(m) {

@@ -46,7 +46,7 @@ func spread(live snapshot.Snapshot, more int) surge.Room {
 	return room
 }
 
-// With one pod on each node, a rollout waits for a surge pod unless there is a node more, or one pod may be unavailable.
+// With one pod on each node, a rollout waits for a surge pod, unless there is one more node or one pod may be unavailable.
 func TestOnePodPerNode(t *testing.T) {
 	o, live := options(t), atRest(3, onePerNode("v1"))
 	o.Room = spread(live, 0)
@@ -99,7 +99,7 @@ func TestQuota(t *testing.T) {
 	o.Room.Refusal.Message = strings.ReplaceAll(o.Room.Refusal.Message, "pods=3", "pods=1")
 	report := play(t, live, with(live, replicas(2)), o, simulate.PodsRefused)
 	plugintest.Golden(t, "quota", report.Lines(text.Style{}, false))
-	play(t, live, with(live, Limits("0", "1")), o, simulate.PodsRefused) // nor is it a matter of a surge
+	play(t, live, with(live, Limits("0", "1")), o, simulate.PodsRefused) // without a surge, there is no room for it either
 	live = atRest(3)
 	four := atRest(4) // a surge of one, and one may be unavailable
 	play(t, four, with(four, Image("v2")), o, simulate.Completed)
@@ -108,7 +108,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// Pods that the API server refuses for another reason than a quota: the outcome says so, in its words. An update in place needs no new pod.
+// If the API server refuses pods for a reason other than a quota, the outcome has the API server's message. An update in place needs no new pod.
 func TestRejection(t *testing.T) {
 	invalid := &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonInvalidPod,
 		Message: `Pod "web-3" is invalid: spec.containers[0].volumeMounts[0].name: Not found: "data"`}

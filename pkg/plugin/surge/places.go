@@ -71,7 +71,7 @@ func selects(term corev1.PodAffinityTerm, own labels.Set, namespace string) bool
 	return err == nil && selector.Matches(own)
 }
 
-// Places returns the nodes that take pods which have to be apart, each with its place. It is nil if the pods need not be apart.
+// Places returns the place of each node that takes pods of the PodManager, if its pods must not run in the same place. Otherwise it returns nil.
 func Places(m *v1.PodManager, nodes []corev1.Node) map[string]string {
 	rule, found := ApartBy(m)
 	if !found {

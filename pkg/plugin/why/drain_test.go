@@ -125,7 +125,7 @@ func TestAddDrain(t *testing.T) {
 	}
 }
 
-// The cause does not say that nothing blocks a drain which a PodDisruptionBudget blocks. All other causes stay.
+// If a PodDisruptionBudget blocks a drain, the cause no longer says that nothing blocks the PodManager. Any other cause stays.
 func TestCauseOfDrain(t *testing.T) {
 	blocking := policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "floor"}}
 	blocking.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}

@@ -42,7 +42,7 @@ func noImage(p *corev1.Pod) {
 	Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})(p)
 }
 
-// endless makes a pod terminate that should have been gone an hour ago.
+// endless makes a pod look as if it is terminating, and should have been gone an hour ago.
 func endless(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Now.Add(-time.Hour)} }
 
 func kept(p *corev1.Pod) { p.Finalizers = []string{"example.com/a"} }
@@ -199,7 +199,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// An event about the PodManager is evidence only for a state that it belongs to.
+// An event about the PodManager is shown as evidence only if it belongs to the present state.
 func TestStaleEvents(t *testing.T) {
 	started := func(m *v1.PodManager) {
 		m.Status.Rollout = &v1.RolloutStatus{StartedAt: &metav1.Time{Time: Now.Add(-time.Minute)}}
