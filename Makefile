@@ -105,8 +105,8 @@ test-rest:
 e2e: ## The suites of controller and plugin on a real API server; SUITE=shards for another, KUBERNETES=v1.35, KEEP=1, ARGS='-run Scale'
 	@hack/test-e2e.sh $(or $(SUITE),core plugin) -- $(ARGS)
 
-e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade, simulation
-	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade simulation -- $(ARGS)
+e2e-rest: ## The other suites: chart, monitoring, conversion, webhook, shards, upgrade, simulation, and tests of core on separate clusters
+	@hack/test-e2e.sh chart monitoring conversion webhook shards upgrade separate simulation -- $(ARGS)
 
 e2e-evictors: ## Programs that evict pods of PodManagers: VPA's updater and the descheduler; the first build takes minutes; not a part of test-all
 	@hack/test-e2e.sh evictors -- $(ARGS)

@@ -3,6 +3,8 @@
 #
 #   test-e2e.sh [SUITE...] [-- ARGS...]   suites are folders of hack/test; ARGS go to the tests, as in go test: -run Scale -v
 #
+# The suite separate has those tests of core that start clusters of their own, TestSeparate...; core runs the others.
+#
 # While a suite runs, the next one is compiled. NODE=real adds the real node that the suite node needs. KEEP=1 leaves the cluster running
 # afterwards, and a cluster that runs is used as it is; TEST_CLUSTER gives it another name, for two runs at the same time.
 set -euo pipefail
@@ -67,13 +69,25 @@ stop() {
 	"$cluster" reap # the separate clusters that tests have started
 }
 
+# folder SUITE: prints the folder of its tests.
+folder() { if [ "$1" = separate ]; then echo core; else echo "$1"; fi; }
+
+# selection SUITE: prints the flag that selects the suite's tests in its folder, unless the arguments select tests.
+selection() {
+	[[ " ${arguments[*]-} " != *" -test.run"* ]] || return 0
+	case $1 in
+	core) echo -test.skip=^TestSeparate ;;
+	separate) echo -test.run=^TestSeparate ;;
+	esac
+}
+
 # compile: builds our programs, and the test programs of all suites in the order in which they are needed. An incomplete program has another name.
 compile() {
 	local suite
 	# As make image does, so that they are static, and the real node can run them in a container.
 	CGO_ENABLED=${E2E_RACE:-0} go build ${E2E_RACE:+-race} -trimpath -buildvcs=false -ldflags '-s -w' -o "$work/bin/" ./cmd/... || return
 	for suite in "${suites[@]}"; do
-		go test -c -tags e2e ${E2E_RACE:+-race} -o "$work/$suite.new" "./hack/test/$suite" || return
+		go test -c -tags e2e ${E2E_RACE:+-race} -o "$work/$suite.new" "./hack/test/$(folder "$suite")" || return
 		mv "$work/$suite.new" "$work/$suite.test"
 	done
 }
@@ -93,7 +107,7 @@ run() {
 		echo "FAIL	hack/test/$1	does not compile"
 		return 1
 	fi
-	(cd "hack/test/$1" && exec "$work/$1.test" -test.v -test.parallel "$parallel" -test.timeout "${E2E_TIMEOUT:-40m}" \
+	(cd "hack/test/$(folder "$1")" && exec "$work/$1.test" -test.v -test.parallel "$parallel" -test.timeout "${E2E_TIMEOUT:-40m}" $(selection "$1") \
 		${arguments[@]+"${arguments[@]}"}) || result=FAIL
 	printf '%s\thack/test/%s\t%ds\n' "$result" "$1" "$((SECONDS - start))"
 	[ "$result" = ok ]

@@ -1,7 +1,8 @@
 // Package core tests PodManager on a real API server. The controller is the built program. It runs under its own ServiceAccount with only the
 // permissions of artifacts/rbac.yaml, and the tests act as users with the real kubectl.
 //
-// Run it with make e2e. Each test has a separate namespace, and they run in parallel. A test whose subtests have the namespaces calls t.Parallel
+// Run it with make e2e, and the tests that start separate clusters, TestSeparate..., with make e2e SUITE=separate. Each other test has a separate
+// namespace, and they run in parallel. A test whose subtests have the namespaces calls t.Parallel
 // itself, because otherwise all other tests would wait for its slowest subtest.
 //
 //	main_test.go       starting the controller that all tests share

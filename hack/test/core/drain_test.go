@@ -144,7 +144,7 @@ const maxAge, ahead = 600, 700 * time.Second
 // Pods that are too old are replaced, the oldest first and one at a time. Each is deleted only when its replacement is available. The API server
 // refuses a shorter maximum age. A controller reads the API server's clock when it starts, so the test sets that clock ahead, and restarts the
 // controller. Other tests need a correct clock, so this one has a separate cluster.
-func TestMaxPodAge(t *testing.T) {
+func TestSeparateMaxPodAge(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "age")
 	p, err := startController("age", "-kubeconfig", s.Cluster.Kubeconfig)

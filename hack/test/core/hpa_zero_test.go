@@ -43,7 +43,7 @@ func (s *space) setQueue(messages int) {
 
 // The real HorizontalPodAutoscaler scales a PodManager to zero when its queue is empty, and up again when the queue fills. The bake time of a new
 // revision does not delay its pods then. The feature gate for scaling to zero is off by default, so this test has a separate cluster.
-func TestAutoscalerToZeroAndBack(t *testing.T) {
+func TestSeparateAutoscalerToZeroAndBack(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "hpa", "FEATURE_GATES=HPAScaleToZero=true")
 	p, err := startController("hpa", "-kubeconfig", s.Cluster.Kubeconfig)

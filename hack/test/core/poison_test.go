@@ -31,7 +31,7 @@ func podJSON(fields string) string { return `{"replicas":1,"template":{"spec":{`
 
 // Objects that do not fit the Go type, or that are too expensive to decode, stop neither a running controller nor a starting one. Such objects can
 // exist because a CRD of another version has admitted them. Their status says why they cannot be decoded, and users can still scale and delete them.
-func TestUndecodableObjects(t *testing.T) {
+func TestSeparateUndecodableObjects(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "poison") // other tests need the CRD as it is
 	ours := []string{"-kubeconfig", s.Cluster.Kubeconfig}

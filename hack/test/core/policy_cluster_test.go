@@ -26,7 +26,7 @@ const (
 )
 
 // Tests that change or delete the CRD would disturb all other tests, so they have a separate cluster.
-func TestPoliciesOnOwnCluster(t *testing.T) {
+func TestSeparatePolicies(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "policies")
 	s.tellsOfPolicies("[!]policy: there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that ", 2)

@@ -13,9 +13,9 @@ import (
 	"github.com/mycompany/podmanager/hack/test/harness/lab"
 )
 
-// TestEtcdRestore restores etcd from a backup under a running controller. Versions go back, generations are reused, and informers get no events.
+// TestSeparateEtcdRestore restores etcd from a backup under a running controller. Versions go back, generations are reused, and informers get no events.
 // The controller has to notice it without a restart. (The scheduler does not, so the new pods stay pending.)
-func TestEtcdRestore(t *testing.T) {
+func TestSeparateEtcdRestore(t *testing.T) {
 	t.Parallel()
 	s := newClusterSpace(t, "restore") // a restore of etcd would disturb all other tests
 	p, err := startController("restore", "-kubeconfig", s.Cluster.Kubeconfig)
@@ -48,9 +48,13 @@ func TestEtcdRestore(t *testing.T) {
 	}
 }
 
-// newClusterSpace returns a space in a separate cluster, for tests that would disturb all others.
+// newClusterSpace returns a space in a separate cluster, for tests that would disturb all others. Their names begin with TestSeparate, because a
+// cluster takes time: they are not a part of make test.
 func newClusterSpace(t *testing.T, suffix string, settings ...string) *space {
 	t.Helper()
+	if !strings.HasPrefix(t.Name(), "TestSeparate") {
+		t.Fatal("the names of tests with a separate cluster begin with TestSeparate")
+	}
 	name := strings.TrimSuffix(filepath.Base(shared.cluster.Kubeconfig), ".kubeconfig") + "-" + suffix
 	cluster, err := lab.Create(t.Context(), name, t.TempDir(), settings...)
 	if err != nil {
