@@ -239,7 +239,7 @@ func TestLeavingInStatus(t *testing.T) {
 		t.Errorf("%d pods, %d leaving: %s", told.Replicas, told.LeavingReplicas, message)
 	}
 	_, message = tell(With(Observe(Manager(1, replaceDrained, Strategy(v1.RecreateStrategy)), Pod(0)), cordoned("node-0")))
-	if !strings.Contains(message, "a pod and its replacement must never run") {
+	if !strings.Contains(message, "never let a pod and its replacement run") {
 		t.Errorf("Recreate: %s", message)
 	}
 	late := Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))

@@ -51,7 +51,7 @@ func TestFlags(t *testing.T) {
 		"object metrics":            {"-object-metrics", nil},
 		"patches only":              {"-resize-and-drain=false", nil},
 		"patches only, by a word":   {"-resize-and-drain=no", []string{`invalid boolean value "no" for -resize-and-drain: give true or false`}},
-		"object metrics nowhere":    {"-object-metrics -metrics-bind-address 0", []string{"-object-metrics needs an address"}},
+		"object metrics nowhere":    {"-object-metrics -metrics-bind-address 0", []string{"-object-metrics needs the metrics server"}},
 		"no namespace for a lease":  {"-leader-elect", []string{"-leader-elect-resource-namespace is needed"}},
 		"lease in a bad namespace":  {"-leader-elect -leader-elect-resource-namespace A", []string{"-leader-elect-resource-namespace must be"}},
 		"lease of a bad name":       {"-leader-elect -leader-elect-resource-namespace a -leader-elect-resource-name A", []string{"-leader-elect-resource-name must be"}},

@@ -111,7 +111,7 @@ func (test drainCase) check(t *testing.T) {
 	}
 	_, outcome, _ := strings.Cut(lines, "Outcome:")
 	outcome, _, _ = strings.Cut(outcome, "\n")
-	saysSo, stops := strings.Contains(outcome, "the drain does not end"), strings.Contains(lines, "here the drain of node-0 stops")
+	saysSo, stops := strings.Contains(outcome, "the drain does not end"), strings.Contains(lines, "the drain of node-0 is stuck")
 	if saysSo == test.done || stops == test.done {
 		t.Errorf("the drain ends is %v, but:\n%s", test.done, lines)
 	}

@@ -125,7 +125,7 @@ func readReview(body io.Reader) (*request, error) {
 func (h *Handler) judge(ctx context.Context, asked *request) verdict {
 	isWrite := asked.Operation == operationCreate || asked.Operation == operationUpdate
 	if schema.GroupVersionKind(asked.Kind) != v1.GroupVersionKind || asked.SubResource != "" || !isWrite {
-		klog.FromContext(ctx).V(4).Info("Allowed a request without a dry run: it does not create or update a PodManager",
+		klog.FromContext(ctx).V(4).Info("Allowed a request without a dry run: no PodManager is written",
 			"kind", bounds.Short(asked.Kind.Kind), "subresource", bounds.Short(asked.SubResource), "operation", bounds.Short(asked.Operation))
 		return verdict{}
 	}

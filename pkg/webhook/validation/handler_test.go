@@ -178,7 +178,7 @@ func TestLogsLittle(t *testing.T) {
 	request := httptest.NewRequest(http.MethodPost, "/validate", strings.NewReader(reviewOf(endless, endless, endless, "{}", "{}")))
 	request.Header.Set("Content-Type", "application/json")
 	handlerWith(t, &api{}).ServeHTTP(httptest.NewRecorder(), request.WithContext(klog.NewContext(t.Context(), logger)))
-	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); !strings.Contains(text, "Allowed a request that needs no trial") || len(text) > 1000 {
+	if text := logger.GetSink().(ktesting.Underlier).GetBuffer().String(); !strings.Contains(text, "Allowed a request without a dry run") || len(text) > 1000 {
 		t.Errorf("the log has %d bytes: %.1000s", len(text), text)
 	}
 }
