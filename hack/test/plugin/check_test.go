@@ -111,7 +111,7 @@ func TestCheckCoverage(t *testing.T) {
 		flags, want string
 		code        int
 	}{
-		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pods available, and its flags cover web", 0},
+		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pod available, and its flags cover web", 0},
 		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.Name, 1},
 		{`"-namespace", "elsewhere", "--namespace=` + s.Name + `"`, "and its flags cover web", 0},
 		{`"-selector=team=b"`, "Controller failure Deployment podmanager-controller: -selector team=b does not select web", 1},
