@@ -108,6 +108,7 @@ func (r *controllerRole) run(ctx context.Context) error {
 	outlivingCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var running sync.WaitGroup
+	running.Go(func() { spareGarbageCollector(outlivingCtx, r.caches.awaitServed) })
 	running.Go(func() { r.caches.run(outlivingCtx) }) // on a standby, too: it takes over with filled caches
 	running.Go(func() {
 		_ = r.caches.use(outlivingCtx, func(ctx context.Context, _ []source.Scope) error { r.nodes.Run(ctx); return nil })
