@@ -14,14 +14,15 @@ import (
 //
 // For example, a new field of the status needs an entry: an upgrade adds it, and a downgrade loses it.
 var mayChange = map[string]string{
-	"PodManager.spec.failurePolicy.maxFailedPods":    "it is failureThreshold now: a value that was set under the old name is lost, and the default of 1 applies",
-	"PodManager.spec.failurePolicy.failureThreshold": "a downgrade loses it, and maxFailedPods is 1 then",
-	"PodManager.spec.failurePolicy.bakeSeconds":      "a downgrade loses it, and gracePeriodSeconds is the bake time then",
-	"PodManager.status.rollout.bakingSince":          "the bake time of a rollout under way begins anew with an upgrade, and with a downgrade counts from when the pods became ready",
-	"PodManager.status.conditions[Ready].message":    "it names the end of the bake time, which is later if the bake time begins anew",
-	"PodManager.status.rollout.judgedBy":             "an upgrade adds it to a rollout with failing pods; with a downgrade, a change of the failure policy does not end a halt",
-	"PodManager.status.rollout.minReadySeconds":      "an upgrade adds it, and the progress deadline of a rollout under way begins anew",
-	"ControllerRevision.metadata.annotations":        "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
+	"PodManager.spec.failurePolicy.maxFailedPods":       "it is failureThreshold now: a value that was set under the old name is lost, and the default of 1 applies",
+	"PodManager.spec.failurePolicy.failureThreshold":    "a downgrade loses it, and maxFailedPods is 1 then",
+	"PodManager.spec.failurePolicy.bakeSeconds":         "a downgrade loses it, and gracePeriodSeconds is the bake time then",
+	"PodManager.status.rollout.bakingSince":             "the bake time of a rollout under way begins anew with an upgrade, and with a downgrade counts from when the pods became ready",
+	"PodManager.status.conditions[Ready].message":       "it names the end of the bake time, which is later if the bake time begins anew",
+	"PodManager.status.conditions[Progressing].message": "a rollout that is over is told in other words: all wanted pods are available",
+	"PodManager.status.rollout.judgedBy":                "an upgrade adds it to a rollout with failing pods; with a downgrade, a change of the failure policy does not end a halt",
+	"PodManager.status.rollout.minReadySeconds":         "an upgrade adds it, and the progress deadline of a rollout under way begins anew",
+	"ControllerRevision.metadata.annotations":           "the good revision gets good-since; a downgrade leaves it there, and goes by the status",
 
 	"Pod.metadata.annotations.cluster-autoscaler.kubernetes.io/safe-to-evict": "an upgrade adds it, so that Cluster Autoscaler may remove the pod's node; a downgrade leaves it there",
 }
