@@ -27,7 +27,7 @@ func TestWhyShowsTheLog(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		for _, want := range []string{
-			"The rollout is halted, because pods of the new revision fail", "\nEvidence\n", "exit code 7", "container web: ", " restarts\n",
+			"The rollout is halted, because pods of the new revision fail", "\nEvidence\n", "exit code 7", "container web: ", "; restart count ",
 			"Crashing, as MODE asks", "\nNext\n  kubectl pm undo web -n " + s.Name,
 		} {
 			if !strings.Contains(string(out), want) {
