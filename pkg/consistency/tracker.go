@@ -18,7 +18,7 @@ type Tracker struct {
 	// newest is the highest resourceVersion written or read live, by resource. A resource without an entry has nothing
 	// that its store must catch up with.
 	newest map[Resource]string
-	// since is when the stores fell behind: the time of the first entry in newest. It is zero while newest is empty.
+	// since is when the stores fell behind: the time of the first entry in newest. It means nothing while newest is empty.
 	since time.Time
 	// unsettled has the names of objects whose fate only a live read can determine.
 	unsettled map[string]bool

@@ -194,7 +194,8 @@ func (c *Controller) syncHandler(ctx context.Context, key cache.ObjectName) (met
 	logger.V(4).Info("Gathered", "generation", observed.Manager.Generation, "desired", observed.Manager.DesiredReplicas(),
 		"pods", len(observed.Pods), "orphans", len(observed.Orphans))
 	if why, broken := observed.Manager.Annotations[source.Undecodable]; broken && observed.Manager.DeletionTimestamp == nil {
-		return metrics.ResultUnchanged, requeue.Requeue{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, "the object does not fit its type: "+why)
+		why = "a field of the object has the wrong type or is too large: " + why
+		return metrics.ResultUnchanged, requeue.Requeue{}, c.reporter.ReportBroken(ctx, key, v1.ReasonUndecodable, v1.EventUndecodable, why)
 	}
 
 	observed, decided, err := c.decide(ctx, key, observed)

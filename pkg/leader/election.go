@@ -112,7 +112,7 @@ func (e *Election) Run(ctx context.Context, work Work) error {
 	var workErr error
 	select {
 	case <-ctx.Done():
-		logger.Info("Stopping as a standby")
+		logger.Info("Stopping: this process was a standby, and did not become the leader")
 	case leading := <-e.leading:
 		logger.Info("Started leading", "identity", e.lock.Identity())
 		workErr = e.lead(ctx, leading, work)

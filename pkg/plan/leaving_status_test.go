@@ -44,7 +44,8 @@ func TestReplacementBlockedNamesTheUncovered(t *testing.T) {
 	m := Manager(3, Limits("1", "0"), replaceDrained)
 	m.Status.LeavingPods = []v1.LeavingPod{{Name: "web-0", Cause: v1.LeavingForDrain}}
 	told, _ := status.Compute(Planned(With(Observe(m, Pod(0), Pod(1), Pod(2), Pod(3), Pod(4, noRoom)), cordoned("node-0", "node-1"))))
-	if message := MessageIn(&told, v1.ConditionReady); !strings.Contains(message, "no node has room for the replacement of web-1:") {
+	const want = "no node has room for the replacement of web-1: make room on another node, or bring the node of web-1 back into service"
+	if message := MessageIn(&told, v1.ConditionReady); !strings.Contains(message, want) {
 		t.Error(message)
 	}
 }
@@ -75,7 +76,8 @@ func TestLateReplacement(t *testing.T) {
 			o := Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, test.other), Pod(2, test.replacement, NotReady))
 			told, _ := status.Compute(Planned(o))
 			ready := meta.FindStatusCondition(told.Conditions, v1.ConditionReady)
-			if got := ready.Reason == v1.ReasonReplacementLate; got != test.want {
+			isNamed := strings.Contains(ready.Message, "until the replacement web-2 is available")
+			if got := ready.Reason == v1.ReasonReplacementLate; got != test.want || isNamed != test.want {
 				t.Errorf("%+v", ready)
 			}
 		})

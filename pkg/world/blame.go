@@ -11,10 +11,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// blame is a failure that a pod of a revision has caused itself, and from which it has not recovered.
+// blame is a failure that a pod of a revision has caused itself, and from which it has not recovered. The replacement of the pod inherits it.
 type blame struct {
 	revision string
-	// since is when the pod first failed, or zero if it has not.
+	// since is when the pod, or the one from which it inherits the blame, first failed. Zero means that there is no blame.
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool

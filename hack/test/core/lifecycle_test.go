@@ -275,8 +275,9 @@ func TestOnDelete(t *testing.T) {
 	deleteOther := func() { s.deletePod(podNames(s.Pods())[1]) } // web-0 is the first pod
 	deleteOther()
 	manager := s.awaitState("web", "2 pods, 1 current, 1 updated,"+still)
-	if got, want := s.Condition("web", v1.ConditionReady).Message, "2 of 2 pods available; 1 outdated, each is updated when it is deleted"; got != want {
-		t.Errorf("Ready says %q, want %q", got, want)
+	const told = "2 of 2 pods available; 1 outdated; when one is deleted, its replacement has the new template"
+	if got := s.Condition("web", v1.ConditionReady).Message; got != told {
+		t.Errorf("Ready says %q, want %q", got, told)
 	}
 	if manager.Status.CurrentRevision != first {
 		t.Errorf("a revision that not all pods have is current: %s", harness.Brief(manager))

@@ -40,7 +40,8 @@ func (s *space) awaitPartition(old string, base int, image string, updated int) 
 			}
 		}
 		return seen, status.ObservedGeneration == manager.Generation && ready.Status == metav1.ConditionTrue && ready.Reason == v1.ReasonPartition &&
-			ready.Message == fmt.Sprintf("%d of %d pods available; %d updated, %d left as they were by the partition", base+updated, base+updated, updated, base) &&
+			ready.Message == fmt.Sprintf("%d of %d pods available; %d updated, %d not updated because of the partition",
+				base+updated, base+updated, updated, base) &&
 			status.CurrentRevision != status.UpdateRevision && s.Condition("web", v1.ConditionStalled).Type == ""
 	})
 	return pods

@@ -39,7 +39,7 @@ func (s *space) awaitRolledBack(replicas int, why string) *v1.PodManager {
 				status.CurrentRevision != status.UpdateRevision && status.Replicas == count && status.CurrentReplicas == count &&
 				status.AvailableReplicas == count && status.UpdatedReplicas == 0 && status.ObservedGeneration == manager.Generation
 	})
-	words := fmt.Sprintf("revision %s has failed and was rolled back to %s: %s", manager.Status.UpdateRevision, manager.Status.CurrentRevision, why)
+	words := fmt.Sprintf("revision %s has failed and is rolled back to %s: %s", manager.Status.UpdateRevision, manager.Status.CurrentRevision, why)
 	s.awaitCondition(v1.ConditionStalled, metav1.ConditionTrue, v1.ReasonRolledBack, "^"+words)
 	s.awaitCondition(v1.ConditionProgressing, metav1.ConditionFalse, v1.ReasonRolledBack, "^"+words)
 	s.awaitCondition(v1.ConditionReady, metav1.ConditionFalse, v1.ReasonRolledBack, fmt.Sprintf("^%[1]d of %[1]d pods? available; %[2]s", replicas, words))

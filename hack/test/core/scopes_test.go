@@ -135,7 +135,8 @@ func TestMissingNamespace(t *testing.T) {
 	missing := s.Name + "-typo"
 	p := s.private("-namespace", missing)
 	s.awaitScopes(p, harness.Patience, map[string]float64{"served": 1, "missing": 1})
-	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, "[!]namespace "+missing+": it does not exist; create it, or correct -namespace\n") {
+	note := "[!]namespace " + missing + ": the namespace does not exist; create it, or correct -namespace\n"
+	if seen, err := p.Ready(); err != nil || !strings.Contains(seen, note) {
 		t.Errorf("/readyz?verbose says %q, %v", seen, err)
 	}
 	if lines := logged(t, p, missing); len(lines) != 2 { // the controller logs the first line when it starts

@@ -86,7 +86,7 @@ func TestAggregateStatus(t *testing.T) {
 		"one":                {[]string{"ready"}, 5, "AllReplicasAvailable", "m1: 2 of 2 pods available", "Healthy"},
 		"all ready":          {[]string{"ready", "updated", "ready"}, 5, "AllReplicasAvailable", "m1 and 2 more: 2 of 2 pods available", "Healthy"},
 		"none in one":        {[]string{"zero-replicas", "ready"}, 5, "AllReplicasAvailable", "m2: 2 of 2 pods available", "Healthy"},
-		"none anywhere":      {[]string{"zero-replicas", "zero-replicas"}, 5, "ScaledToZero", "m1 and 1 more: no pods wanted, none running", "Healthy"},
+		"none anywhere":      {[]string{"zero-replicas", "zero-replicas"}, 5, "ScaledToZero", "m1 and 1 more: no pods wanted, none active", "Healthy"},
 		"one rolls":          {[]string{"updated", "rolling", "rolling"}, 5, "RollingOut", "m2 and 1 more: 1 of 2 pods updated", "Progressing"},
 		"one bakes":          {[]string{"updated", "baking"}, 5, "Baking", "m2: 2 of 2 pods available; if they stay", "Healthy"},
 		"one has halted":     {[]string{"updated", "halted"}, 5, "RolloutHalted", "m2: halted with 1 pod updated", "Degraded"},
@@ -98,7 +98,7 @@ func TestAggregateStatus(t *testing.T) {
 		"one not seen":       {[]string{"ready", "not-seen-by-a-controller"}, -1, "NoStatus", "m2: has reported no status yet", "Progressing"},
 		"one refuses it":     {[]string{"ready", ""}, -1, "NoStatus", "m2: no matches for kind PodManager", "Progressing"},
 		"one is behind":      {[]string{"ready", "edited-since"}, -1, "RolloutHalted", "m2: halted with 1 pod updated", "Progressing"},
-		"one unreadable":     {[]string{"ready", "undecodable"}, 5, "Undecodable", "m2: the object does not fit its type", "Degraded"},
+		"one unreadable":     {[]string{"ready", "undecodable"}, 5, "Undecodable", "m2: a field of the object has the wrong type or is too large", "Degraded"},
 		"one over its quota": {[]string{"quota-refused", "ready"}, 5, "Forbidden", "m1: 0 of 2 pods exist; creating pod", "Degraded"},
 	} {
 		t.Run(name, func(t *testing.T) {

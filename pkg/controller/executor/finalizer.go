@@ -19,7 +19,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// addFinalizer keeps the PodManager from disappearing before the controller has deleted or released its pods.
+// addFinalizer keeps the PodManager from disappearing before the controller has deleted its pods, or opened their readiness gates.
 func (e *Executor) addFinalizer(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) bool {
 	return e.changeFinalizers(ctx, key, done, append(slices.Clone(done.Manager.Finalizers), v1.Finalizer))
 }

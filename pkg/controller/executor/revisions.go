@@ -118,8 +118,8 @@ func (e *Executor) deletePredecessorRevision(ctx context.Context, key cache.Obje
 	case err != nil && !apierrors.IsNotFound(err):
 		done.AddError(fmt.Errorf("checking whether the owner of revision %s is gone: %w", revision.Name, err))
 		return
-	case err != nil || live.UID != done.Manager.UID: // the revision belongs to a successor, not to a predecessor
-		e.abandonPlan(key, done, reconcile.Changed("", errors.New("another PodManager has the name now")))
+	case err != nil || live.UID != done.Manager.UID: // the revision may belong to a successor, not to a predecessor
+		e.abandonPlan(key, done, reconcile.Changed("", errors.New("the PodManager is gone, or another one has its name now")))
 		return
 	}
 	if err := e.deleteRevision(ctx, revision); err != nil {
@@ -138,7 +138,7 @@ func (e *Executor) dropRevisions(ctx context.Context, key cache.ObjectName, revi
 			e.failed(key, requeue.BackoffDrop, err, done)
 			return
 		}
-		klog.FromContext(ctx).V(2).Info("Deleted revision beyond the history limit", "revision", klog.KObj(revision))
+		klog.FromContext(ctx).V(2).Info("Deleted revision that is no longer needed", "revision", klog.KObj(revision))
 	}
 }
 
@@ -163,7 +163,8 @@ func (e *Executor) markRevisions(ctx context.Context, key cache.ObjectName, revi
 	for _, revision := range revisions {
 		marked, err := e.writeRevision(ctx, key, revision, true)
 		if err != nil {
-			e.failed(key, requeue.BackoffMark, changedUnlessInvalid(revision.Name, fmt.Errorf("marking revision %s: %w", revision.Name, err)), done)
+			err = fmt.Errorf("recording on revision %s whether it is good or has failed: %w", revision.Name, err)
+			e.failed(key, requeue.BackoffMark, changedUnlessInvalid(revision.Name, err), done)
 			return
 		}
 		klog.FromContext(ctx).V(2).Info("Marked revision", "revision", klog.KObj(marked), "failed", marked.Annotations[v1.AnnotationFailed] != "",

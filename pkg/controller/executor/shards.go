@@ -74,8 +74,8 @@ func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, obse
 	if _, all := e.collect(key, requeue.BackoffAdopt, results, done); all {
 		done.Outdated = true
 		done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueCache))
+		klog.FromContext(ctx).V(2).Info("Labelled pods and revisions for the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	}
-	klog.FromContext(ctx).V(2).Info("Labelled pods and revisions for the shard", "shard", part, "pods", len(pods), "revisions", len(revisions))
 	return true
 }
 

@@ -109,6 +109,6 @@ func (e *Executor) patchInPlace(ctx context.Context, key cache.ObjectName, updat
 	if err != nil {
 		return PodResult{Err: changedUnlessInvalid(string(update.Pod.UID), fmt.Errorf("updating pod %s in place: %w", update.Pod.Name, err))}
 	}
-	klog.FromContext(ctx).V(2).Info("Updated pod in place", "pod", klog.KObj(pod), "step", update.Step, "subresource", subresource)
+	klog.FromContext(ctx).V(2).Info("Patched pod for an update in place", "pod", klog.KObj(pod), "step", update.Step, "subresource", subresource)
 	return PodResult{Pod: pod}
 }

@@ -42,7 +42,7 @@ var (
 	StaleSkips         = counter("stale_skips_total",
 		"Syncs put off because the cache had not seen the controller's own writes yet.")
 	LiveReads = counter("live_reads_total",
-		"Syncs that read from the API server because the cache was wrong or stayed behind.")
+		"Syncs that read from the API server instead of the cache.")
 	PodEvents = counter("pod_events_total",
 		"Pod objects received from lists and watches: how much of the cluster this replica follows.")
 	Rewinds = counter("rewinds_total",

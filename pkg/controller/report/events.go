@@ -69,8 +69,11 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.
 		return
 	}
 	more := ""
-	if len(replaced) > 1 {
-		more = fmt.Sprintf("; so were %d more", len(replaced)-1)
+	switch others := len(replaced) - 1; {
+	case others == 1:
+		more = "; so was 1 more"
+	case others > 1:
+		more = fmt.Sprintf("; so were %d more", others)
 	}
 	r.recorder.warn(done.Manager, replaced[0], v1.EventDisrupted, "Create",
 		fmt.Sprintf("Replaced %s: %s%s", podList(replaced), podstate.DescribeDisruption(replaced[0]), more))
@@ -99,7 +102,7 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 		// With the related pod, client-go does not merge events about two names.
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name}}
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
-			fmt.Sprintf("Pod %s belongs to another owner: it is left alone, and another index is used", name))
+			fmt.Sprintf("Pod %s is not controlled by this PodManager: it is left alone, and another index is used", name))
 	}
 	memory.ReportedForeign = names
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -88,6 +90,34 @@ func TestRefusalIsOneEvent(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
+	}
+}
+
+// notes records the notes of events that are sent to client-go.
+type notes []string
+
+func (n *notes) Eventf(_, _ runtime.Object, _, _, _, _ string, args ...any) {
+	*n = append(*n, fmt.Sprint(args...))
+}
+
+// The event about disrupted pods says why the first of them was disrupted, and counts the others.
+func TestDisruptedPods(t *testing.T) {
+	var creations []plan.Creation
+	done := &reconcile.Outcome{Manager: plantest.Manager(3)}
+	for i, want := range []string{
+		"Replaced pod web-0: web-0 was disrupted: Preempting",
+		"Replaced 2 pods: web-0, web-1: web-0 was disrupted: Preempting; so was 1 more",
+		"Replaced 3 pods: web-0, web-1, web-2: web-0 was disrupted: Preempting; so were 2 more",
+	} {
+		preempted := plantest.Pod(i, plantest.Phase(corev1.PodFailed), func(p *corev1.Pod) { p.Status.Reason = "Preempting" })
+		creations = append(creations, plan.Creation{Index: 3 + i, Replaces: preempted})
+		done.Created = append(done.Created, plantest.Pod(3+i))
+		var sent notes
+		r := &Reporter{recorder: &recorder{EventRecorder: &sent}}
+		r.reportDisruptions(creations, done)
+		if !slices.Equal(sent, notes{want}) {
+			t.Errorf("got %q, want %q", sent, want)
+		}
 	}
 }
 

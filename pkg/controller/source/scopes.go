@@ -154,7 +154,7 @@ func (f facts) state() ScopeState {
 		state.Phase = ScopeNoCRD
 		state.Why = fmt.Sprintf("the API server no longer knows podmanagers.%s; run kubectl apply -f artifacts/crd.yaml", v1.GroupName)
 	case f.verdict.Missing:
-		state.Phase, state.Why = ScopeMissing, "it does not exist; create it, or correct -namespace"
+		state.Phase, state.Why = ScopeMissing, "the namespace does not exist; create it, or correct -namespace"
 	case !f.verdict.MayRead():
 		state.Phase, state.Why = ScopeForbidden, f.verdict.Refusal(f.namespace)
 	case f.err != nil && !f.synced:

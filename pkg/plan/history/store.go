@@ -79,8 +79,8 @@ func (r Revisions) unstoredInUse() (found []*Revision) {
 	return found
 }
 
-// isFirstNeeded reports whether the present template is to be stored before its pods are available, although no revision is stored: another revision
-// was good before, pods have another revision, or pods may be updated in place.
+// isFirstNeeded reports whether the present template is to be stored before its pods are available, although no revision is stored: the status
+// names a good revision, pods have another revision, or pods may be updated in place.
 func (r Revisions) isFirstNeeded() bool {
 	hasOtherRevision := func(pod *corev1.Pod) bool { return r.HashOf(pod) != r.Update.Hash }
 	return r.sources.Manager.Status.CurrentRevision != "" || r.sources.Manager.PodUpdatePolicy() != v1.RecreatePods ||

@@ -44,7 +44,8 @@ func (m Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) str
 	}
 }
 
-// GroupByDrainReason groups updated pods by the reason why they were updated while in service. Pods that were drained, or needed no draining, are under "".
+// GroupByDrainReason groups updated pods by the reason why they were updated while in service. Pods that were drained are under "", and so are all
+// pods if no grace period is set.
 func (m Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	sorted := map[string][]*corev1.Pod{}
 	for _, pod := range pods {

@@ -255,9 +255,9 @@ const (
 	WhyMarked   Why = "marked for deletion"
 	WhyFinished Why = "no longer running"
 	WhyFinalize Why = "the PodManager is being deleted"
-	WhyNodeLost Why = "its node is lost"
+	WhyNodeLost Why = "on a lost node"
 	WhyTooOld   Why = "due for replacement by maxPodAgeSeconds"
-	WhyLeftover Why = "its PodManager is gone, and another one has its name"
+	WhyLeftover Why = "left over from a deleted PodManager of the same name"
 	// Rollouts.
 	WhyOutdated   Why = "made from another template"
 	WhyMovedBack  Why = "the partition was raised"

@@ -7,11 +7,13 @@
 // Start with state.go: Assess sorts the pods by side and finds what halts the rollout. actions.go decides which pods are deleted and how many are
 // created. limits.go collects maxSurge and maxUnavailable (their percentages become numbers in the API package, defaults.go) and computes the minimum
 // of available pods, and budget.go keeps within it: enforceMaxSurge, mayTakeDown for maxUnavailable, and a limit on updated pods that are unavailable
-// at a time. outdated.go divides outdated pods into pods to update in place and pods to replace, and obstacle.go describes why a pod cannot be
-// updated in place. failing.go decides when a pod is failing and when it has recovered, which ends a halt, and condemns a revision with too many
-// failing pods. records.go has what the status records about them. policy.go also ends a halt when the user changes the failure policy. deadline.go
-// runs the clock of progressDeadlineSeconds and names the failed revision. proven.go decides when a revision is good. conclusion.go sums up what the
-// status says about the revisions; later plans act on it.
+// at a time. budget.go also puts the pods in the order in which they are deleted: those that must leave (LeaveFirst) before all others. outdated.go
+// changes that order during a rollout, and divides outdated pods into pods to update in place and pods to replace. obstacle.go describes why a pod
+// cannot be updated in place. failing.go decides when a pod is failing and when it has recovered, which ends a halt, and condemns a revision with too
+// many failing pods. records.go has what the status records about them. policy.go also ends a halt when the user changes the failure policy.
+// deadline.go runs the clock of progressDeadlineSeconds and names the failed revision. proven.go decides when a revision is good. conclusion.go sums
+// up what the status says about the revisions; later plans act on it.
 //
-// Package status decides the texts of conditions and events. This package neither names pods nor sends requests.
+// Package status decides the texts of conditions and events, except for why a pod is deleted or cannot be updated in place. This package neither
+// chooses the names of pods nor sends requests.
 package rollout

@@ -146,7 +146,7 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 	case stalled.reason != "":
 		return no(stalled.reason, stalled.message)
 	case ready.reason == v1.ReasonTerminating:
-		return yes(v1.ReasonTerminating, "deleting the pods")
+		return yes(v1.ReasonTerminating, "the PodManager is being deleted")
 	case r.Rollout.RolledBack:
 		return yes(v1.ReasonRolledBack, rolledBack(r))
 	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods:
@@ -167,7 +167,8 @@ func misconfigured(r Report) verdict {
 	manager := r.Manager
 	if r.Plan.NodesForbidden && manager.NeedsNodes() {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
-			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch of nodes to its ServiceAccount, or remove both settings"}
+			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch " +
+				"of nodes to its ServiceAccount, or remove these settings"}
 	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {
@@ -177,13 +178,26 @@ func misconfigured(r Report) verdict {
 	case manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || maxUpdating == 0 || maxFailed <= maxUpdating:
 		return verdict{}
 	}
-	lower := "failureThreshold"
-	if manager.Partition() > 0 {
-		lower += " or the partition"
-	}
 	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
-		"failurePolicy.failureThreshold is %s, but the rollout updates at most %s at a time: if none of them becomes ready, only progressDeadlineSeconds ends the rollout; lower %s, or raise maxSurge or maxUnavailable",
-		pods(maxFailed), pods(maxUpdating), lower)}
+		"failurePolicy.failureThreshold is %s, but the rollout updates at most %s at a time: if none of them becomes ready, only "+
+			"progressDeadlineSeconds ends the rollout; lower failureThreshold%s",
+		pods(maxFailed), pods(maxUpdating), raiseUpdating(r, maxFailed))}
+}
+
+// raiseUpdating returns what a user can do, instead of lowering failureThreshold, so that the rollout updates this many pods at a time. It returns
+// empty if there are not that many pods.
+func raiseUpdating(r Report, wanted int) string {
+	isHeldBack, isLimited := r.Budget.Desired-r.Manager.Partition() < wanted, r.Budget.MaxSurge+r.Budget.MaxUnavailable < wanted
+	switch {
+	case r.Budget.Desired < wanted:
+		return ""
+	case isHeldBack && isLimited:
+		return ", or lower the partition and raise maxSurge or maxUnavailable"
+	case isHeldBack:
+		return " or the partition"
+	default:
+		return ", or raise maxSurge or maxUnavailable"
+	}
 }
 
 // pods formats a number of pods: 1 pod, 2 pods.
@@ -192,4 +206,20 @@ func pods(count int) string {
 		return "1 pod"
 	}
 	return fmt.Sprintf("%d pods", count)
+}
+
+// verb returns the form of a verb that goes with a number of pods: 1 pod exists, 2 pods exist.
+func verb(count int, one, many string) string {
+	if count == 1 {
+		return one
+	}
+	return many
+}
+
+// alike says how many more pods are in the same state as one that was named. It returns empty if there are none.
+func alike(more int, state string) string {
+	if more == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d more %s %s, too", more, verb(more, "is", "are"), state)
 }

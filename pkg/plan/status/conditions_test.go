@@ -101,7 +101,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"the partition is reached": {
 			observed: RollingOut(Next(3, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),
-			ready:    "True/PartitionReached", message: "3 of 3 pods available; 1 updated, 2 left as they were by the partition",
+			ready:    "True/PartitionReached", message: "3 of 3 pods available; 1 updated, 2 not updated because of the partition",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
 		"on the way to the partition": {
@@ -141,12 +141,12 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"OnDelete, and old pods serve": {
 			observed: RollingOut(Next(3, onDelete), Pod(0), Pod(1), Pod(2, V2)),
-			ready:    "True/UpdateOnDelete", message: "3 of 3 pods available; 2 outdated, each is updated when it is deleted",
+			ready:    "True/UpdateOnDelete", message: "3 of 3 pods available; 2 outdated; when one is deleted, its replacement has the new template",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
 		"OnDelete, and old pods of more than one template": {
 			observed: RollingOut(Next(2, onDelete), Pod(0), Pod(1, OfImage("v1.5"))),
-			ready:    "True/UpdateOnDelete", message: "2 of 2 pods available; 2 outdated, each is updated when it is deleted",
+			ready:    "True/UpdateOnDelete", message: "2 of 2 pods available; 2 outdated; when one is deleted, its replacement has the new template",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-",
 		},
 		"OnDelete, and one was deleted": {
@@ -203,15 +203,15 @@ func TestRolloutConditions(t *testing.T) {
 		"rolled back with this status": {
 			observed:  RollingOut(Next(3, one, rollback, failingFor(time.Minute)), bad...),
 			ready:     "False/RolledBack",
-			message:   "2 of 3 pods available; revision NEW has failed and was rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
+			message:   "2 of 3 pods available; revision NEW has failed and is rolled back to OLD: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "True/RolledBack", stalled: "-",
 		},
 		"rolled back, the cause is lost": {
 			observed:  RollingOut(Next(3, one, rollback, FailedNow), Pods3()...),
 			ready:     "False/RolledBack",
-			message:   "3 of 3 pods available; revision NEW has failed and was rolled back to OLD",
+			message:   "3 of 3 pods available; revision NEW has failed and is rolled back to OLD",
 			available: "True/EnoughReplicas", progressing: "False/RolledBack",
-			stalled: "True/RolledBack: revision NEW has failed and was rolled back to OLD",
+			stalled: "True/RolledBack: revision NEW has failed and is rolled back to OLD",
 		},
 		"only in place, and that is impossible": {
 			observed:  RollingOut(Next(3, env, one, InPlace(v1.InPlaceOnly, 0)), Pods3()...),
@@ -301,6 +301,21 @@ func TestMisconfigured(t *testing.T) {
 				t.Errorf("got %q", got)
 			}
 		})
+	}
+}
+
+// If a rollout never reaches failureThreshold, the message names only settings that help.
+func TestHowToReachFailureThreshold(t *testing.T) {
+	for advice, m := range map[string]*v1.PodManager{
+		"":                                      Manager(2, Limits("100%", "100%"), MaxFailed("3")),
+		" or the partition":                     Manager(10, Limits("3", "3"), Partition("90%"), MaxFailed("3")),
+		", or raise maxSurge or maxUnavailable": Manager(10, Limits("1", "1"), MaxFailed("3")),
+		", or lower the partition and raise maxSurge or maxUnavailable": Manager(10, Limits("1", "1"), Partition("90%"), MaxFailed("3")),
+	} {
+		status, _ := Compute(Reported(m))
+		if got := MessageIn(&status, v1.ConditionMisconfigured); !strings.HasSuffix(got, " ends the rollout; lower failureThreshold"+advice) {
+			t.Errorf("got %q, want %q at the end", got, advice)
+		}
 	}
 }
 

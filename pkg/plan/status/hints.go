@@ -33,7 +33,8 @@ func hints(r Report, ready verdict) string {
 
 // surgeHint names the quota that has no room for pods beyond the desired ones, and how to do without them.
 func surgeHint(r Report) string {
-	if r.Failure == nil || r.Failure.Quota() == "" || len(r.Active) < r.Budget.Desired || r.Budget.MaxSurge == 0 {
+	if r.Failure == nil || r.Failure.Condition != v1.ReasonFailedCreate || r.Failure.Quota() == "" || len(r.Active) < r.Budget.Desired ||
+		r.Budget.MaxSurge == 0 {
 		return ""
 	}
 	return fmt.Sprintf("; quota %s has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0", r.Failure.Quota())
@@ -85,15 +86,16 @@ func vpaHint(r Report) string {
 	return fmt.Sprintf("; %s%s: not resized, because a VerticalPodAutoscaler sets CPU and memory", names[0], more)
 }
 
-// foreignHint names pods of other owners whose names the controller had to skip.
+// foreignHint names a pod of another owner, whose name the controller had to skip.
 func foreignHint(names []string) string {
 	switch len(names) {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("; the pod %s belongs to another owner and is left alone", names[0])
+		return fmt.Sprintf("; the name %s is skipped, because a pod that this PodManager does not control has it", names[0])
 	default:
-		return fmt.Sprintf("; the pod %s and %d more belong to other owners and are left alone", names[0], len(names)-1)
+		return fmt.Sprintf("; the name %s and %d more are skipped, because pods that this PodManager does not control have them", names[0],
+			len(names)-1)
 	}
 }
 

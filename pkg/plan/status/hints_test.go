@@ -5,6 +5,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	. "github.com/mycompany/podmanager/pkg/plan/status"
@@ -33,6 +34,51 @@ func TestQuotaForTheSurge(t *testing.T) {
 			status, _ := Compute(report)
 			if got := MessageIn(&status, v1.ConditionReady); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A quota that refuses a revision says nothing about the surge.
+func TestQuotaForRevisions(t *testing.T) {
+	const refusal = `storing revision web-1: controllerrevisions.apps "web-1" is forbidden: exceeded quota: small, requested: controllerrevisions=1`
+	report := ReportOf(RollingOut(Next(3, Limits("1", "0")), Pods3()...))
+	report.Failure = &requeue.Failure{Condition: v1.ReasonFailedStore, Reason: v1.ReasonForbidden, Message: refusal}
+	status, _ := Compute(report)
+	if got, want := MessageIn(&status, v1.ConditionReady), "3 of 3 pods exist; "+refusal; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// If a hint is about several pods, it names one of them, with that pod's own cause, and counts the others.
+func TestHintsAboutSeveralPods(t *testing.T) {
+	leaves := []leaving.Pod{
+		{Pod: Pod(0), Cause: leaving.Drained, Why: "node node-0 is cordoned"},
+		{Pod: Pod(1), Cause: leaving.Lost, Why: "node node-1 was lost"},
+		{Pod: Pod(2), Cause: leaving.Lost, Why: "node node-2 was lost"},
+	}
+	tests := map[string]struct {
+		decided Decided
+		want    string
+	}{
+		"one pod leaves":   {Decided{Leaving: leaves[:1]}, "; web-0 is leaving: node node-0 is cordoned"},
+		"two pods leave":   {Decided{Leaving: leaves[:2]}, "; web-0 is leaving: node node-0 is cordoned; 1 more is leaving, too"},
+		"three pods leave": {Decided{Leaving: leaves}, "; web-0 is leaving: node node-0 is cordoned; 2 more are leaving, too"},
+		"one name is taken": {
+			Decided{Foreign: []string{"web-0"}}, "; the name web-0 is skipped, because a pod that this PodManager does not control has it",
+		},
+		"three names are taken": {
+			Decided{Foreign: []string{"web-0", "web-1", "web-3"}},
+			"; the name web-0 and 2 more are skipped, because pods that this PodManager does not control have them",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := Reported(Manager(3), Pods3()...)
+			report.Plan = test.decided
+			status, _ := Compute(report)
+			if got, want := MessageIn(&status, v1.ConditionReady), "3 of 3 pods available"+test.want; got != want {
+				t.Errorf("got  %q\nwant %q", got, want)
 			}
 		})
 	}

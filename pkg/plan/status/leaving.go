@@ -31,16 +31,14 @@ func leavingPods(pods []leaving.Pod) []v1.LeavingPod {
 
 // leavingHint names a pod that is about to leave, and why.
 func leavingHint(r Report) string {
-	switch count := len(r.Plan.Leaving); {
+	switch leaves := r.Plan.Leaving; {
 	case r.Plan.Alone:
 		return "; pods on drained or lost nodes are not replaced before they are gone, because Recreate and TerminationComplete never let a pod " +
 			"and its replacement run at the same time"
-	case count == 0:
+	case len(leaves) == 0:
 		return ""
-	case count == 1:
-		return fmt.Sprintf("; %s is leaving: %s", r.Plan.Leaving[0].Name, r.Plan.Leaving[0].Why)
 	default:
-		return fmt.Sprintf("; %s and %d more are leaving: %s", r.Plan.Leaving[0].Name, count-1, r.Plan.Leaving[0].Why)
+		return fmt.Sprintf("; %s is leaving: %s%s", leaves[0].Name, leaves[0].Why, alike(len(leaves)-1, "leaving"))
 	}
 }
 
@@ -51,9 +49,11 @@ func replacementProblem(r Report) (reason, why string) {
 	blocked, of, _ := blockedReplacement(r)
 	switch {
 	case late != nil:
-		return v1.ReasonReplacementLate, "until this replacement is available, no further pod is replaced for reaching maxPodAgeSeconds"
+		return v1.ReasonReplacementLate, fmt.Sprintf(
+			"until the replacement %s is available, no further pod is replaced for reaching maxPodAgeSeconds", late.Name)
 	case blocked != nil:
-		return v1.ReasonReplacementBlocked, fmt.Sprintf("no node has room for the replacement of %s: make room on another node, or uncordon the node of %[1]s", of)
+		return v1.ReasonReplacementBlocked, fmt.Sprintf(
+			"no node has room for the replacement of %s: make room on another node, or bring the node of %[1]s back into service", of)
 	default:
 		return "", ""
 	}

@@ -54,10 +54,7 @@ func overdueHint(r Report) string {
 	if len(stuck) == 0 {
 		return ""
 	}
-	first, more := stuck[0], ""
-	if len(stuck) > 1 {
-		more = fmt.Sprintf(" and %d more", len(stuck)-1)
-	}
-	return fmt.Sprintf("; %s%s should have been gone by %s, and blocks other pods: look at its node and its finalizers",
-		first.Name, more, first.DeletionTimestamp.UTC().Format(time.RFC3339))
+	first := stuck[0]
+	return fmt.Sprintf("; %s should have been gone by %s, and blocks other pods: look at its node and its finalizers%s",
+		first.Name, first.DeletionTimestamp.UTC().Format(time.RFC3339), alike(len(stuck)-1, "overdue"))
 }

@@ -22,7 +22,7 @@ func readiness(r Report, counts v1.PodManagerStatus) verdict {
 	case r.Failure != nil:
 		return notReady(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist(r, counts), r.Failure.Message)
 	case r.Budget.Desired == 0 && counts.Replicas == 0: // pods of any revision
-		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none running"}
+		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none active"}
 	}
 	if verdict, found := rolloutReadiness(r, counts); found {
 		return verdict
@@ -32,11 +32,11 @@ func readiness(r Report, counts v1.PodManagerStatus) verdict {
 	}
 	switch available := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(r.Budget.Desired)); {
 	case r.Rollout.DesiredUpdated() < r.Budget.Desired && !r.Rollout.RolledBack:
-		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%s; %d updated, %d left as they were by the partition",
+		return verdict{metav1.ConditionTrue, v1.ReasonPartition, fmt.Sprintf("%s; %d updated, %d not updated because of the partition",
 			available, counts.UpdatedReplicas, len(r.Rollout.OldPods))}
 	case r.Rollout.Outdated() > 0:
-		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf("%s; %d outdated, each is updated when it is deleted",
-			available, r.Rollout.Outdated())}
+		return verdict{metav1.ConditionTrue, v1.ReasonUpdateOnDelete, fmt.Sprintf(
+			"%s; %d outdated; when one is deleted, its replacement has the new template", available, r.Rollout.Outdated())}
 	default:
 		reason, bake := baking(r.Rollout.State)
 		return verdict{metav1.ConditionTrue, reason, available + bake}
@@ -50,7 +50,7 @@ func notReady(reason, format string, args ...any) verdict {
 
 // exist says how many pods exist.
 func exist(r Report, counts v1.PodManagerStatus) string {
-	return fmt.Sprintf("%d of %s exist", counts.Replicas, pods(r.Budget.Desired))
+	return fmt.Sprintf("%d of %s %s", counts.Replicas, pods(r.Budget.Desired), verb(r.Budget.Desired, "exists", "exist"))
 }
 
 // podReadiness returns the condition Ready if pods are missing, too many, or not available, whatever their revision. Otherwise it returns false.
@@ -65,12 +65,13 @@ func podReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
 	case counts.Replicas < desired:
 		return notReady(v1.ReasonTooFew, "%s", exist(r, counts)), true
 	case counts.Replicas > desired:
-		return notReady(v1.ReasonTooMany, "%s exist, %d wanted", pods(int(counts.Replicas)), desired), true
+		count := int(counts.Replicas)
+		return notReady(v1.ReasonTooMany, "%s %s, %d wanted", pods(count), verb(count, "exists", "exist"), desired), true
 	case counts.ReadyReplicas < desired:
 		return notReady(v1.ReasonPodsNotReady, "%d of %s ready; %s", counts.ReadyReplicas, pods(r.Budget.Desired), health.Diagnose(r.Active, r.Now)), true
 	case counts.AvailableReplicas < desired:
-		return notReady(v1.ReasonMinReady, "%d of %s have been ready for %d s", counts.AvailableReplicas, pods(r.Budget.Desired),
-			r.Manager.Spec.MinReadySeconds), true
+		return notReady(v1.ReasonMinReady, "%d of %s %s been ready for %d s", counts.AvailableReplicas, pods(r.Budget.Desired),
+			verb(r.Budget.Desired, "has", "have"), r.Manager.Spec.MinReadySeconds), true
 	default:
 		return verdict{}, false
 	}
@@ -174,7 +175,7 @@ func rolledBack(r Report) string {
 	if r.Rollout.Old == nil {
 		text += ", and the revision to return to no longer exists"
 	} else {
-		text += " and was rolled back to " + r.Rollout.Old.Name
+		text += " and is rolled back to " + r.Rollout.Old.Name
 	}
 	switch {
 	case r.Rollout.Failed == nil:

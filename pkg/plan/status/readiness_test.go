@@ -19,7 +19,7 @@ func TestBackOffIsReported(t *testing.T) {
 		if condition.Type != v1.ConditionReady {
 			continue
 		}
-		want := "0 of 1 pod exist; web-0 has failed: container app: Error, exit code 1 (3 in a row), next try at 2026-01-02T03:04:24Z"
+		want := "0 of 1 pod exists; web-0 has failed: container app: Error, exit code 1 (3 in a row), next try at 2026-01-02T03:04:24Z"
 		if condition.Reason != v1.ReasonBackOff || condition.Message != want {
 			t.Errorf("Ready says %s: %s\nwant %s", condition.Reason, condition.Message, want)
 		}

@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 		"none wanted": {
 			report: Report{Manager: Manager(0), Pods: []*corev1.Pod{Pod(0, Terminating)}},
 			counts: [5]int32{0, 0, 0, 0, 1},
-			ready:  "True/ScaledToZero", message: "no pods wanted, none running",
+			ready:  "True/ScaledToZero", message: "no pods wanted, none active",
 			available: "True/EnoughReplicas", progressing: "False/Complete", stalled: "-", failure: "-",
 		},
 		"some missing": {
@@ -53,6 +53,12 @@ func TestStatus(t *testing.T) {
 			report: Report{Manager: Manager(1), Pods: Pods3()},
 			counts: [5]int32{3, 3, 3, 3, 0},
 			ready:  "False/TooManyReplicas", message: "3 pods exist, 1 wanted",
+			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-", failure: "-",
+		},
+		"one too many": {
+			report: Report{Manager: Manager(0), Pods: []*corev1.Pod{Pod(0)}},
+			counts: [5]int32{1, 1, 1, 1, 0},
+			ready:  "False/TooManyReplicas", message: "1 pod exists, 0 wanted",
 			available: "True/EnoughReplicas", progressing: "True/Scaling", stalled: "-", failure: "-",
 		},
 		"a released pod does not count": {
@@ -71,6 +77,13 @@ func TestStatus(t *testing.T) {
 			report: Report{Manager: Manager(2, minReady), Pods: []*corev1.Pod{Pod(0, ReadyFor(15*time.Second)), Pod(1, ReadyFor(20*time.Second))}},
 			counts: [5]int32{2, 2, 2, 0, 0},
 			ready:  "False/WaitingForMinReadySeconds", message: "0 of 2 pods have been ready for 60 s",
+			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
+			again: 40 * time.Second,
+		},
+		"the only pod is ready but not for long enough": {
+			report: Report{Manager: Manager(1, minReady), Pods: []*corev1.Pod{Pod(0, ReadyFor(20*time.Second))}},
+			counts: [5]int32{1, 1, 1, 0, 0},
+			ready:  "False/WaitingForMinReadySeconds", message: "0 of 1 pod has been ready for 60 s",
 			available: "False/NotEnoughReplicas", progressing: "True/WaitingForPods", stalled: "-", failure: "-",
 			again: 40 * time.Second,
 		},

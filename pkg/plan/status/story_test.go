@@ -211,13 +211,15 @@ func TestStuckIsStalled(t *testing.T) {
 		"Recreate":            Next(1, Strategy(v1.RecreateStrategy)),
 		"TerminationComplete": Next(1, Limits("0", "1"), func(m *v1.PodManager) { m.Spec.PodReplacementPolicy = v1.TerminationComplete }),
 	} {
-		s := Tell(t, m, Pod(0, Terminating))
+		s := Tell(t, m, Pod(0, Terminating), Pod(1, Terminating))
 		if status := s.After(10 * time.Second); ReasonIn(&status, v1.ConditionStalled) != "" {
 			t.Errorf("%s: stalled at once: %s", name, MessageIn(&status, v1.ConditionStalled))
 		}
 		status := s.After(time.Minute)
-		if got := ReasonIn(&status, v1.ConditionStalled); got != v1.ReasonStuck || !strings.HasPrefix(MessageIn(&status, v1.ConditionStalled), "web-0 should have been gone by") {
-			t.Errorf("%s: stalled is %q: %s", name, got, MessageIn(&status, v1.ConditionStalled))
+		message := MessageIn(&status, v1.ConditionStalled)
+		if got := ReasonIn(&status, v1.ConditionStalled); got != v1.ReasonStuck ||
+			!strings.HasPrefix(message, "web-0 should have been gone by") || !strings.HasSuffix(message, "; 1 more is overdue, too") {
+			t.Errorf("%s: stalled is %q: %s", name, got, message)
 		}
 	}
 }

@@ -106,7 +106,7 @@ func leavingPods() snapshot.Snapshot {
 func TestLeaving(t *testing.T) {
 	s := leavingPods()
 	plugintest.Golden(t, "leaving", Draw(s, text.Style{}))
-	if line := List([]snapshot.Snapshot{s}, false, text.Style{})[1]; !strings.Contains(line, "and 2 more are leaving: ") {
+	if line := List([]snapshot.Snapshot{s}, false, text.Style{})[1]; !strings.Contains(line, "; 2 more are leaving, too") {
 		t.Errorf("the list says %s", line)
 	}
 	var log Log

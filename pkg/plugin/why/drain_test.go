@@ -61,7 +61,7 @@ func TestFindLeaving(t *testing.T) {
 		next            string
 	}{
 		"its replacement serves": {drained(Manager(1), Pod(0), Pod(1)), "Nothing blocks it: the replacements are available, and the drain may evict the pods that leave: ", isLeaving, ""},
-		"no replacement yet":     {drained(Manager(1), Pod(0)), "A drain waits for replacements: 0 of 1 pod exist", isLeaving, "kubectl pm get web -w -n ns"},
+		"no replacement yet":     {drained(Manager(1), Pod(0)), "A drain waits for replacements: 0 of 1 pod exists", isLeaving, "kubectl pm get web -w -n ns"},
 		"no room": {drained(Manager(1), Pod(0), Pod(1, unschedulable)), "A drain waits for a replacement that no node takes: ", "3 Insufficient cpu",
 			"kubectl describe pod web-1 -n ns|kubectl get nodes"},
 		"not ready": {drained(Manager(1), Pod(0), Pod(1, NotReady)), "A drain waits for a replacement that is not ready: ", isLeaving, "kubectl describe pod web-1 -n ns"},

@@ -100,7 +100,7 @@ func TestFind(t *testing.T) {
 			evidence: "pod web-2: terminating, and should have been gone by 2026-01-02T02:04:05Z: its finalizers keep it (example.com/a)",
 			next:     "kubectl describe pod web-2 -n ns|kubectl get node node-2", pod: "web-2"},
 		"old pods never terminate": {snapshot: seen(RollingOut(Manager(1, Image("v2"), recreate), Pod(0, endless))),
-			cause:    "Pods do not terminate, and other pods wait for them: 0 of 1 pod exist; web-0 should have been gone by 2026-01-02T02:04:05Z",
+			cause:    "Pods do not terminate, and other pods wait for them: 0 of 1 pod exists; web-0 should have been gone by 2026-01-02T02:04:05Z",
 			evidence: "pod web-0: terminating, and should have been gone by 2026-01-02T02:04:05Z: check whether node node-0 is ready",
 			next:     "kubectl describe pod web-0 -n ns|kubectl get node node-0", pod: "web-0"},
 		"one never terminates, and none waits for it": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(3), Pod(2, endless, kept))),
