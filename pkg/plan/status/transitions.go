@@ -39,7 +39,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 	}
 	if before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady); before != after {
-		if before == v1.ReasonPaused {
+		if before == v1.ReasonPaused && !manager.Spec.Paused { // while it is paused, a refused request is another reason
 			add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
 		}
 		if step, found := transitionTo(after, manager, status); found {
@@ -47,7 +47,11 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 	}
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
-		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", messageOf(status, v1.ConditionProgressing))
+		why := "revision " + status.FailedRevision + " has failed"
+		if reasonOf(status, v1.ConditionProgressing) == v1.ReasonRolledBack { // and not the refusal of a request
+			why = messageOf(status, v1.ConditionProgressing)
+		}
+		add(corev1.EventTypeWarning, v1.EventRolledBack, "Rolling back: %s", why)
 	}
 	if isDeadlineExceeded(manager, status) && !isDeadlineExceeded(manager, old) {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))

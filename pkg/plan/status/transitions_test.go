@@ -94,6 +94,10 @@ func TestTransitions(t *testing.T) {
 			old: at("two", "one", v1.ReasonPaused), now: at("two", "one", rolling),
 			want: []string{"Normal RolloutResumed Resumed the rollout of revision two"},
 		},
+		"paused, and a request is refused": {
+			manager: Manager(3, func(m *v1.PodManager) { m.Spec.Paused = true }),
+			old:     at("two", "one", v1.ReasonPaused), now: at("two", "one", v1.ReasonForbidden),
+		},
 		"still paused": {old: at("two", "one", v1.ReasonPaused), now: at("two", "one", v1.ReasonPaused)},
 		"the partition is reached": {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonPartition),
@@ -121,6 +125,12 @@ func TestTransitions(t *testing.T) {
 		"rolled back": {
 			old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonRolledBack, failed, goingBack),
 			want: []string{"Warning RolledBack Rolling back: broken"},
+		},
+		"rolled back, and a request is refused": {
+			old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonForbidden, failed, func(s *v1.PodManagerStatus) {
+				s.Conditions = append(s.Conditions, metav1.Condition{Type: v1.ConditionProgressing, Reason: v1.ReasonForbidden, Message: "refused"})
+			}),
+			want: []string{"Warning RolledBack Rolling back: revision two has failed"},
 		},
 		"still rolled back": {
 			old: at("two", "one", v1.ReasonRolledBack, failed, stalledBy(v1.ReasonRolledBack)),
