@@ -101,7 +101,6 @@ func Rights() []Right {
 		right("get", "apps", "deployments", "convert"),
 		right("patch", ours, "podmanagers", "undo, restart, pause, resume, retry, promote, set image"),
 		right("update", ours, "podmanagers/scale", "scale"),
-		// Needed only if artifacts/policy.yaml is installed.
-		{Right: rights.CreatePods, For: "creating PodManagers, undo, restart, retry, set image"},
+		{Right: rights.CreatePods, For: "creating PodManagers, undo, restart, retry and set image, if artifacts/policy.yaml is installed"},
 	}
 }
