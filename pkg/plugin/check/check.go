@@ -70,6 +70,8 @@ func judgeCRD(f Facts) Finding {
 		}
 	}
 	switch {
+	case f.ResourcesError != nil:
+		finding.Result, finding.Says = Unknown, "whether "+f.Server+" serves PodManagers is not known: "+f.ResourcesError.Error()
 	case !slices.Contains(f.Resources, "podmanagers"):
 		finding.Result, finding.Says, finding.Advice = Failure, f.Server+" does not serve PodManagers", install
 	case len(missing) > 0:
@@ -233,6 +235,10 @@ func judgeResize(f Facts) Finding {
 	}
 	if f.Resizes {
 		finding.Says = "the API server can resize pods in place"
+		return finding
+	}
+	if f.ResizesError != nil {
+		finding.Result, finding.Says = Unknown, "whether the API server can resize pods in place is not known: "+f.ResizesError.Error()
 		return finding
 	}
 	finding.Result, finding.Says = Warning, "the API server has no pods/resize: a change of CPU or memory needs new pods"

@@ -87,6 +87,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"the CRD":                  {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
 		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server does not serve PodManagers"},
+		"a CRD not to read":        {func(f *Facts) { f.Resources, f.ResourcesError = nil, errors.New("timeout") }, "CRD", Unknown, "whether https://server serves PodManagers is not known: timeout"},
 		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
 		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD and this plugin are of different versions: the CRD has no spec.restartAt"},
 		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
@@ -137,6 +138,10 @@ func TestJudge(t *testing.T) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			f.Resizes = false
 		}, "Resize", Warning, "has no pods/resize"},
+		"a resize not to read": {func(f *Facts) {
+			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
+			f.Resizes, f.ResizesError = false, errors.New("timeout")
+		}, "Resize", Unknown, "whether the API server can resize pods in place is not known: timeout"},
 		"no right to resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			args("-resize-and-drain=false")(f)

@@ -115,6 +115,24 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A group version that the API server does not have has no resources. If discovery fails, nothing is known about them.
+func TestResources(t *testing.T) {
+	kube := kubefake.NewClientset()
+	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods"}}}}
+	c := &Cluster{Kube: kube, Discovery: kube.Discovery()}
+	for group, want := range map[string]string{"v1": "pods", v1.GroupName + "/v1": ""} {
+		if names, err := c.resources(group); strings.Join(names, " ") != want || err != nil {
+			t.Errorf("%s: got %v, %v", group, names, err)
+		}
+	}
+	kube.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("no"))
+	})
+	if names, err := c.resources("v1"); !apierrors.IsInternalError(err) {
+		t.Errorf("got %v, %v", names, err)
+	}
+}
+
 // A Deployment that only serves webhooks is not a controller. A Deployment without a component label may be one.
 func TestControllers(t *testing.T) {
 	deployment := func(name string, labels map[string]string) *appsv1.Deployment {
