@@ -248,7 +248,7 @@ func (p *plugin) runScale(ctx context.Context, o writeOptions, args []string, re
 		case o.format != "":
 			failed = append(failed, p.printScaled(ctx, c, o, manager))
 		case before == replicas:
-			fmt.Fprintf(p.out, "%s has %d replicas already\n", cluster.FullName(manager.Name), replicas)
+			fmt.Fprintf(p.out, "%s is scaled to %d already\n", cluster.FullName(manager.Name), replicas)
 		default:
 			fmt.Fprintf(p.out, "%s scaled to %d, was %d%s\n", cluster.FullName(manager.Name), replicas, before, tried(o.dryRun))
 		}

@@ -53,13 +53,14 @@ func migrated(m cluster.Migration, dryRun string) []string {
 		return []string{fmt.Sprintf("All PodManagers are stored as %s already: there is nothing to do%s", m.StorageVersion, tried(dryRun))}
 	case dryRun != cluster.DryRunNone:
 		return []string{
-			fmt.Sprintf("%d PodManagers would be rewritten as %s unless they are in this version already%s", m.Objects, m.StorageVersion, tried(dryRun)),
+			fmt.Sprintf("PodManagers that would be rewritten as %s unless they are in this version already: %d%s",
+				m.StorageVersion, m.Objects, tried(dryRun)),
 			fmt.Sprintf("status.storedVersions of the CRD would be %s, is %s%s", m.StorageVersion, before, tried(dryRun)),
 		}
 	default:
 		return []string{
-			fmt.Sprintf("%d PodManagers checked: %d rewritten as %s, %d stored that way already, %d written or deleted by other clients meanwhile",
-				m.Objects, m.Rewritten, m.StorageVersion, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
+			fmt.Sprintf("PodManagers checked: %d; rewritten as %s: %d, stored that way already: %d, written or deleted by other clients meanwhile: %d",
+				m.Objects, m.StorageVersion, m.Rewritten, m.Objects-m.Rewritten-m.Overtaken, m.Overtaken),
 			fmt.Sprintf("status.storedVersions of the CRD is %s, was %s", m.StorageVersion, before),
 		}
 	}

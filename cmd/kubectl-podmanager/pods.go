@@ -47,7 +47,7 @@ func (p *plugin) logs() *cobra.Command {
 			streams := cluster.LogStreams(pods, o.container)
 			switch {
 			case len(streams) == 0:
-				return fmt.Errorf("no pod of %s has a container %s", s.Manager.Name, o.container)
+				return fmt.Errorf("none of the chosen pods of %s has a container %s; for an init container, use kubectl logs", s.Manager.Name, o.container)
 			case len(streams) > o.most:
 				return fmt.Errorf("%d logs match, and at most %d may be read at once; choose fewer with --revision and -c, or raise --max-log-requests",
 					len(streams), o.most)

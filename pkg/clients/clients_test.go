@@ -40,11 +40,11 @@ func TestConnect(t *testing.T) {
 		"no CRD":          {statusAnswer(404, "NotFound"), []string{"does not know podmanagers.apps.mycompany.com", "kubectl apply -f artifacts/crd.yaml"}},
 		"no CRD, no JSON": {http.NotFoundHandler(), []string{"kubectl apply -f artifacts/crd.yaml"}},
 		"another CRD":     {answer(200, fmt.Sprintf(resources, "others")), []string{"kubectl apply -f artifacts/crd.yaml"}},
-		"unauthorized":    {statusAnswer(401, "Unauthorized"), []string{"does not accept the credentials", "kubeconfig"}},
-		"forbidden":       {statusAnswer(403, "Forbidden"), []string{"does not let this user in", "rbac.yaml"}},
+		"unauthorized":    {statusAnswer(401, "Unauthorized"), []string{"does not accept the credentials", "in the kubeconfig", "in a pod, check that its ServiceAccount still exists"}},
+		"forbidden":       {statusAnswer(403, "Forbidden"), []string{"does not let this user in", "the user in the kubeconfig or the ServiceAccount of the pod", "system:discovery"}},
 		"server error":    {statusAnswer(500, "InternalError"), []string{"answers with an error", "kubectl get --raw"}},
 		"hangs": {http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
-			[]string{"cannot be reached", "check that it runs"}},
+			[]string{"cannot be reached", "check that it runs", "in a pod, check the NetworkPolicies"}},
 		// client-go would retry ten times, a minute apart.
 		"overloaded": {http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "60")
@@ -79,7 +79,7 @@ func TestConnectWithoutServer(t *testing.T) {
 	defer untrusted.Close()
 	for master, want := range map[string]string{
 		"http://" + closed.Addr().String(): "cannot be reached",
-		untrusted.URL:                      "certificate-authority in the kubeconfig",
+		untrusted.URL:                      "certificate-authority in the kubeconfig; in a pod, check the ConfigMap kube-root-ca.crt",
 		"http://%zz":                       "cannot be used",
 	} {
 		_, err := Connect(t.Context(), Config{Master: master, QPS: 50, Burst: 100})

@@ -92,7 +92,8 @@ func (t *clockTransport) RoundTrip(request *http.Request) (*http.Response, error
 	}
 	if date, unknown := http.ParseTime(response.Header.Get("Date")); unknown == nil {
 		if offset, changed := t.clock.learn(sent, t.clock.local.Now(), date); changed {
-			klog.FromContext(request.Context()).Info("The clock of this machine is off; the controller uses the API server's time", "serverIsAheadBy", offset)
+			klog.FromContext(request.Context()).Info("The difference between this machine's clock and the API server's has changed; "+
+				"the controller uses the API server's time", "serverIsAheadBy", offset)
 		}
 	}
 	return response, nil

@@ -35,7 +35,7 @@ func (c *Contact) Warning() string {
 		return "has not answered yet"
 	}
 	if silent := time.Since(*last); silent > silenceLimit {
-		return fmt.Sprintf("has not answered for %v; nothing is done meanwhile", silent.Round(time.Second))
+		return fmt.Sprintf("has not answered for %v, or only with errors; nothing is done meanwhile", silent.Round(time.Second))
 	}
 	return ""
 }

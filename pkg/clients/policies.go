@@ -93,7 +93,7 @@ func (p *Policies) report(logger klog.Logger, rules []policy.Rule) {
 	}
 	warning := policy.Describe(rules)
 	if warning != "" {
-		warning += "; run " + policy.Apply
+		warning += "; run " + policy.Apply + ", or helm upgrade if the chart installs the policies"
 	}
 	if warning != "" && warning != p.Warning() {
 		logger.Info("Users can gain rights through PodManagers", "why", warning)

@@ -68,17 +68,18 @@ func explain(err error, server string) error {
 	switch {
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("the API server at %s does not accept the credentials: "+
-			"renew the token or certificate in the kubeconfig (%w)", server, err)
+			"renew the token or certificate in the kubeconfig; in a pod, check that its ServiceAccount still exists (%w)", server, err)
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("the API server at %s does not let this user in: "+
-			"check the user in the kubeconfig, or run kubectl apply -f artifacts/rbac.yaml (%w)", server, err)
+			"check the user in the kubeconfig or the ServiceAccount of the pod; the ClusterRole system:discovery gives the right to read /apis (%w)",
+			server, err)
 	case errors.As(err, &certificate):
 		return fmt.Errorf("the certificate of the API server at %s is not trusted: "+
-			"check server and certificate-authority in the kubeconfig (%w)", server, certificate.Err)
+			"check server and certificate-authority in the kubeconfig; in a pod, check the ConfigMap kube-root-ca.crt (%w)", server, certificate.Err)
 	case errors.As(err, &status):
 		return fmt.Errorf("the API server at %s answers with an error: %w; see kubectl get --raw /readyz?verbose", server, err)
 	default:
 		return fmt.Errorf("the API server at %s cannot be reached: %w; "+
-			"check that it runs, and server in the kubeconfig or -master", server, err)
+			"check that it runs, and server in the kubeconfig or -master; in a pod, check the NetworkPolicies", server, err)
 	}
 }

@@ -173,7 +173,8 @@ func (g *Guard) review(ctx context.Context, token string, asked question) (verdi
 	}, metav1.CreateOptions{})
 	if err != nil || !may.Status.Allowed {
 		refusal.code = http.StatusForbidden
-		refusal.text = fmt.Sprintf("%s may not %s %s: bind the ClusterRole podmanager-metrics-reader to this user", user.Username, asked.verb, asked.path)
+		refusal.text = fmt.Sprintf("%s may not %s %s: bind a ClusterRole with this right to the user, such as podmanager-metrics-reader to get /metrics",
+			user.Username, asked.verb, asked.path)
 		return refusal, err
 	}
 	return verdict{code: http.StatusOK, until: time.Now().Add(allowedFor)}, nil

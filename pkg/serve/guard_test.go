@@ -76,7 +76,7 @@ func TestGuard(t *testing.T) {
 		"an empty token":                 {authorization: "Bearer ", code: 401},
 		"a password":                     {authorization: "Basic token-prometheus", code: 401},
 		"a token that is not valid":      {authorization: "Bearer nonsense", code: 401, text: "not valid", asked: 1},
-		"no right":                       {authorization: "Bearer token-eve", code: 403, text: "eve may not get /metrics: bind the ClusterRole podmanager-metrics-reader", asked: 2},
+		"no right":                       {authorization: "Bearer token-eve", code: 403, text: "eve may not get /metrics: bind a ClusterRole with this right to the user, such as podmanager-metrics-reader", asked: 2},
 		"the right to another path":      {authorization: "Bearer token-prometheus", path: ObjectMetricsPath, code: 403, asked: 2},
 		"the right to another verb":      {authorization: "Bearer token-prometheus", method: "POST", code: 403, asked: 2},
 		"the right":                      {authorization: "Bearer token-prometheus", code: 200, asked: 2},

@@ -206,7 +206,8 @@ func timeLeft(r *http.Request) time.Duration {
 	return asked * 9 / 10
 }
 
-// recovered answers for a webhook that has panicked. The process and the connection stay alive.
+// recovered answers with 500 for a webhook that has panicked, unless a part of the response was already sent: guard then closes the connection. The
+// process stays alive.
 func (h *Handler) recovered(r *http.Request, answer *answer, problem any) {
 	metrics.Panics.Inc()
 	klog.FromContext(r.Context()).Error(nil, "Panic while answering a webhook's request", "path", bounds.Short(r.URL.Path), "panic", bounds.Short(fmt.Sprint(problem)), "stack", string(debug.Stack()))

@@ -61,7 +61,7 @@ func (o *Options) Parse(args []string) error {
 
 // PrintHelp prints the help.
 func (o *Options) PrintHelp(out io.Writer) {
-	fmt.Fprintf(out, `%[1]s keeps the pods of PodManagers (apps.mycompany.com/v1) running and reports how that goes.
+	fmt.Fprintf(out, `%[1]s keeps the pods of PodManagers (apps.mycompany.com/v1) running, and reports their state.
 
 Usage:
   %[1]s -kubeconfig FILE [flags]   against any cluster
@@ -96,12 +96,14 @@ func (o *Options) addClusterFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.Kubeconfig, "kubeconfig", o.Kubeconfig,
 		"kubeconfig `file`; without it, the pod's own ServiceAccount is used")
 	flags.StringVar(&o.Master, "master", o.Master, "`URL` of the API server; overrides the one in the kubeconfig")
-	flags.Float64Var(&o.QPS, "kube-api-qps", o.QPS, "maximum of `requests` to the API server per second, averaged over a long time")
-	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "maximum of `requests` to the API server in a burst")
+	flags.Float64Var(&o.QPS, "kube-api-qps", o.QPS, "maximum of `requests` to the API server per second, averaged over a long time; "+
+		"statuses and events have a limit of their own, of the same size, and Leases have none")
+	flags.IntVar(&o.Burst, "kube-api-burst", o.Burst, "maximum of `requests` to the API server in a burst, for each of the two limits of -kube-api-qps")
 }
 
 func (o *Options) addWorkFlags(flags *flag.FlagSet) {
-	flags.IntVar(&o.Workers, "workers", o.Workers, "`number` of PodManagers worked on at the same time; at most half of them belong to one namespace")
+	flags.IntVar(&o.Workers, "workers", o.Workers, "`number` of PodManagers worked on at the same time; at most half of them belong to one namespace; "+
+		"with -"+shardsFlag+", each shard gets twice its share of them, and at least 8")
 	flags.Var(&o.Namespaces, "namespace", "`namespace` to work in; repeat it for several; all if not given")
 	flags.StringVar(&o.Selector, "selector", o.Selector,
 		"label `selector`, such as team=a: only PodManagers that match are worked on")
@@ -144,7 +146,7 @@ func (o *Options) addServerFlags(flags *flag.FlagSet) {
 	flags.StringVar(&o.MetricsCertificate, certificateFlag, o.MetricsCertificate,
 		"`folder` with tls.crt and tls.key for -"+secureFlag+", such as a mounted Secret; without it the certificate is self-signed")
 	flags.BoolVar(&o.ObjectMetrics, objectsFlag, o.ObjectMetrics,
-		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; only the leader serves them")
+		"serve metrics of single PodManagers under "+serve.ObjectMetricsPath+"; each replica serves those of the PodManagers that it works on")
 	flags.StringVar(&o.HealthAddress, healthFlag, o.HealthAddress, "`address` of /livez and /readyz; 0 for none")
 }
 
@@ -154,7 +156,7 @@ func (o *Options) addLoggingFlags(flags *flag.FlagSet) {
 	for name, usage := range map[string]string{
 		"logging-format": "`format` of the logs: text or json",
 		"v":              "`level` of detail: 0 start, stop and problems, 2 changes, 4 decisions, 5 everything",
-		"vmodule":        "level of detail of single files, such as `status=5,queue=4`; with -logging-format text only",
+		"vmodule":        "level of detail of single files, such as `status=5,scheduler=4`; with -logging-format text only",
 	} {
 		flags.Var(all.Lookup(name).Value, name, usage)
 	}

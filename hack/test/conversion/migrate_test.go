@@ -39,14 +39,14 @@ func TestMigrate(t *testing.T) {
 	if out, err := shared.cluster.Kubectl(t.Context(), "apply", "-f", root); err == nil || !strings.Contains(out, "status.storedVersions[1]") {
 		t.Fatalf("v1alpha1 was dropped although objects are stored in this version: %v\n%s", err, out)
 	}
-	wants(t, "dry run", plugin(t, "migrate", "--dry-run=server"), "3 PodManagers would be rewritten as v1 unless they are in this version already (server dry run)",
+	wants(t, "dry run", plugin(t, "migrate", "--dry-run=server"), "PodManagers that would be rewritten as v1 unless they are in this version already: 3 (server dry run)",
 		"status.storedVersions of the CRD would be v1, is v1, v1alpha1 (server dry run)")
 	if stored := storedVersions(t); stored != `["v1","v1alpha1"]` {
 		t.Errorf("the dry run has written %s", stored)
 	}
 	out := plugin(t, "migrate")
 	t.Log(out)
-	wants(t, "migrate", out, "3 PodManagers checked: ", "status.storedVersions of the CRD is v1, was v1, v1alpha1")
+	wants(t, "migrate", out, "PodManagers checked: 3; ", "status.storedVersions of the CRD is v1, was v1, v1alpha1")
 	if stored := storedVersions(t); stored != `["v1"]` {
 		t.Errorf("storedVersions is %s", stored)
 	}

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 	s.pm("status", "web", "--timeout", "1m", "--until-available")
 	got := s.pm("check", "web", "--controller-namespace", s.Name)
 	for _, want := range []string{"PodManagers v1 are served by https://127.0.0.1:", "you may patch podmanagers", "the API server can resize pods in place", "Policy       ok",
-		"the controller has seen generation", "no replica holds the Lease in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
+		"the controller has seen generation", "no replica holds the Lease podmanager-controller in namespace " + s.Name, "no Deployment of the controller is in namespace " + s.Name} {
 		s.wants("check", got, want)
 	}
 	if strings.Contains(got, "another version") {
@@ -111,11 +111,11 @@ func TestCheckCoverage(t *testing.T) {
 		flags, want string
 		code        int
 	}{
-		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pod available, and its flags cover web", 0},
+		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pod available, and its -namespace and -selector include web", 0},
 		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.Name, 1},
-		{`"-namespace", "elsewhere", "--namespace=` + s.Name + `"`, "and its flags cover web", 0},
+		{`"-namespace", "elsewhere", "--namespace=` + s.Name + `"`, "and its -namespace and -selector include web", 0},
 		{`"-selector=team=b"`, "Controller failure Deployment podmanager-controller: -selector team=b does not select web", 1},
-		{`"-selector", "team in (a,b)"`, "and its flags cover web", 0},
+		{`"-selector", "team in (a,b)"`, "and its -namespace and -selector include web", 0},
 	} {
 		s.Apply(`
 apiVersion: apps/v1

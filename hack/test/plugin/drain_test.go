@@ -90,14 +90,14 @@ func TestBlockedDrain(t *testing.T) {
 	s.addNodes()
 	node := s.applyAlone("web", "")
 	s.wants("check", s.finding("Budget", "web"), "Budget warning PodDisruptionBudget web never lets a pod be evicted")
-	s.wants("simulate", s.pm("simulate", "web", "--drain", node), "of "+node+": does not end; web-0: PodDisruptionBudget web needs 1 healthy pods and has 1")
+	s.wants("simulate", s.pm("simulate", "web", "--drain", node), "of "+node+": does not end; web-0: PodDisruptionBudget web needs 1 healthy pod and has 1")
 	s.refused(1, "there is no node nope", "simulate", "web", "--drain", "nope")
 	s.Kubectl("cordon", node)
 	if out, err := s.TryKubectl("", "drain", node, "--timeout=2s"); err == nil {
 		t.Errorf("the drain has ended:\n%s", out)
 	}
 	got := s.pm("why", "web")
-	s.wants("why", got, "node "+node+" is cordoned, and a drain waits: PodDisruptionBudget web needs 1 healthy pods and has 1")
+	s.wants("why", got, "node "+node+" is cordoned, and a drain waits: PodDisruptionBudget web needs 1 healthy pod and has 1")
 	s.wants("why", got, `kubectl patch pm web --type merge -p '{"spec":{"disruption":{"onDrain":"Replace"}}}'`)
 	viewer := s.user("viewer", "view")
 	s.wants("simulate for who may not read nodes", viewer.pm("simulate", "web", "--drain", node), "you may not read nodes")

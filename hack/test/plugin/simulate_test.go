@@ -244,7 +244,7 @@ func TestSimulateFirstRollout(t *testing.T) {
 		t.Fatalf("got %v", got)
 	}
 	s.golden("a first rollout", strings.Split(got.out, "revision")[0], `
-new in namespace NAMESPACE, which does not exist yet, simulated: nothing is written
+new, which does not exist yet, in namespace NAMESPACE, simulated: nothing is written
 Change: a first rollout of 2 pods
 Assumed: containers are ready AGE after their start, and stop within AGE
 

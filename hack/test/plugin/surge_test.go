@@ -43,7 +43,7 @@ func TestSurgeWithoutANode(t *testing.T) {
 
 	// A user who may not list nodes learns that the answer is not known, and why.
 	editor := s.user("editor", "edit")
-	editor.wants("check", editor.finding("Surge", "web", "--controller-namespace", s.Name), "Surge unknown a required anti-affinity keeps its pods apart by kubernetes.io/hostname, and nodes cannot be read, so whether a surge pod finds a node beside 2 pods is not known")
+	editor.wants("check", editor.finding("Surge", "web", "--controller-namespace", s.Name), "Surge unknown a required anti-affinity keeps its pods apart by kubernetes.io/hostname, and nodes cannot be read, so whether a node is left for a surge pod is not known")
 }
 
 // Before a rollout, check and simulate name a quota that has no room for a surge pod. They find that out with a dry run, which leaves nothing behind.

@@ -49,7 +49,7 @@ var everyVerb = []verb{
 	{arguments: "check web", editor: "you may patch podmanagers", viewer: "you may not list pods"},
 	{arguments: "convert deployment/front", editor: "kind: PodManager", viewer: "kubectl create rolebinding viewer-view --clusterrole=view", viewCode: 1},
 	{arguments: "convert deployment/front --adopt", editor: "it wants no pods", edCode: 1, viewer: `cannot get resource "deployments"`, viewCode: 1},
-	{arguments: "simulate web --replicas 2", editor: "completed; 2 of 2 pods available", viewer: "the simulation takes the pods from the status"},
+	{arguments: "simulate web --replicas 2", editor: "completed; 2 of 2 pods available", viewer: "the simulation derives them from spec and status"},
 	{arguments: "migrate", admin: "All PodManagers are stored as v1 already: there is nothing to do",
 		editor: "migrate is for administrators of the cluster", edCode: 1, viewer: "migrate is for administrators of the cluster", viewCode: 1},
 	{arguments: "version", editor: "kubectl pm", viewer: "kubectl pm"},
@@ -179,7 +179,7 @@ web AllReplicasAvailable 1/1 AGE
 	s.golden("why", s.pm("why", "web"), "Nothing blocks it: 1 of 1 pod available.")
 	simulated := s.tryWith(manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate", "-f", "-")
 	for _, want := range []string{
-		"Note: you may not read pods and controllerrevisions in this namespace, so the simulation takes the pods from the status",
+		"Note: you may not read pods and controllerrevisions in this namespace, so the simulation derives them from spec and status",
 		"web-1 available; web-0 deleted", "completed; 1 of 1 pod available",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(simulated.out), " "), want) || simulated.code != 0 {

@@ -167,7 +167,7 @@ func TestChange(t *testing.T) {
 	const full = "podmanager.apps.mycompany.com/"
 	for _, step := range []struct{ arguments, want string }{
 		{"scale web api --replicas 3", full + "web scaled to 3, was 2\n" + full + "api scaled to 3, was 1"},
-		{"scale web --replicas 3", full + "web has 3 replicas already"},
+		{"scale web --replicas 3", full + "web is scaled to 3 already"},
 		{"scale web --replicas 4 --dry-run=server", full + "web scaled to 4, was 3 (server dry run)"},
 		{ready, ""},
 		{"pause -l team=a", full + "api paused (scaling and healing go on)\n" + full + "web paused (scaling and healing go on)"},
@@ -190,7 +190,7 @@ func TestChange(t *testing.T) {
 	if after.Spec.Image != "app:2" || after.Spec.Paused || *after.Spec.Replicas != 3 || after.Spec.RestartAt == nil {
 		t.Errorf("in the end: %+v", after.Spec)
 	}
-	s.refused(1, "web has 3 replicas, and not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
+	s.refused(1, "spec.replicas of web is 3, and not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
 	s.refused(1, "web has no container nope; it has app", "set", "image", "web", "nope=x")
 	s.refused(1, "no PodManager is selected", "restart")
 	s.refused(1, "--dry-run is \"maybe\"", "pause", "web", "--dry-run=maybe")

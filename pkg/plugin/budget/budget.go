@@ -69,10 +69,18 @@ func BlocksForEver(budget *policyv1.PodDisruptionBudget, manager *v1.PodManager)
 	case replicas == 0 || needs < most:
 		return ""
 	case most > replicas:
-		return fmt.Sprintf("it needs %d healthy pods, and with a replacement there are %d", needs, most)
+		return fmt.Sprintf("it needs %s, and with a replacement has %d", Healthy(needs), most)
 	default:
-		return fmt.Sprintf("it needs %d healthy pods, and there are %d", needs, most)
+		return fmt.Sprintf("it needs %s, and has %d", Healthy(needs), most)
 	}
+}
+
+// Healthy formats a number of healthy pods.
+func Healthy(count int) string {
+	if count == 1 {
+		return "1 healthy pod"
+	}
+	return fmt.Sprintf("%d healthy pods", count)
 }
 
 // Refusal returns why the eviction of a pod is refused, or an empty string if it is allowed. others are the other pods that the budgets cover.
@@ -101,5 +109,5 @@ func Refusal(budgets []*policyv1.PodDisruptionBudget, replicas int, pod *corev1.
 	if healthy > needs {
 		return ""
 	}
-	return fmt.Sprintf("PodDisruptionBudget %s needs %d healthy pods and has %d", budget.Name, needs, healthy)
+	return fmt.Sprintf("PodDisruptionBudget %s needs %s and has %d", budget.Name, Healthy(needs), healthy)
 }

@@ -56,16 +56,16 @@ func TestBlocksForEver(t *testing.T) {
 		want     string
 	}{
 		"one may be missing":              {least("2"), 3, plain, ""},
-		"none may be missing":             {least("3"), 3, plain, "it needs 3 healthy pods, and there are 3"},
+		"none may be missing":             {least("3"), 3, plain, "it needs 3 healthy pods, and has 3"},
 		"none may be missing, a share":    {least("100%"), 3, plain, "it needs 3"},
 		"a share is rounded up":           {least("70%"), 3, plain, "it needs 3"},
 		"maxUnavailable 0":                {most("0"), 3, plain, "it needs 3"},
 		"maxUnavailable 0 %":              {most("0%"), 3, plain, "it needs 3"},
 		"maxUnavailable 1 %":              {most("1%"), 3, plain, ""},
 		"with a replacement":              {most("0"), 3, replaced, ""},
-		"more than there are":             {least("4"), 3, replaced, "it needs 4 healthy pods, and with a replacement there are 4"},
+		"more than there are":             {least("4"), 3, replaced, "it needs 4 healthy pods, and with a replacement has 4"},
 		"a share, with a replacement":     {least("100%"), 3, replaced, ""},
-		"never two at once":               {most("0"), 1, complete, "it needs 1 healthy pods, and there are 1"},
+		"never two at once":               {most("0"), 1, complete, "it needs 1 healthy pod, and has 1"},
 		"never two at once, Recreate":     {least("1"), 1, func(m *v1.PodManager) { replaced(m); Strategy(v1.RecreateStrategy)(m) }, "it needs 1"},
 		"no pods":                         {least("1"), 0, plain, ""},
 		"more may be missing than are":    {most("5"), 3, plain, ""},
@@ -90,7 +90,7 @@ func TestRefusal(t *testing.T) {
 		want    string
 	}{
 		"no budget":                       {nil, Pod(0), nil, ""},
-		"the only one":                    {[]policyv1.PodDisruptionBudget{least("1")}, Pod(0), nil, "PodDisruptionBudget floor needs 1 healthy pods and has 1"},
+		"the only one":                    {[]policyv1.PodDisruptionBudget{least("1")}, Pod(0), nil, "PodDisruptionBudget floor needs 1 healthy pod and has 1"},
 		"beside its replacement":          {[]policyv1.PodDisruptionBudget{least("1")}, Pod(0), []*corev1.Pod{Pod(1)}, ""},
 		"its replacement is not ready":    {[]policyv1.PodDisruptionBudget{least("1")}, Pod(0), []*corev1.Pod{Pod(1, NotReady)}, "PodDisruptionBudget floor needs 1"},
 		"beside one that terminates":      {[]policyv1.PodDisruptionBudget{least("1")}, Pod(0), []*corev1.Pod{ending}, "PodDisruptionBudget floor needs 1"},

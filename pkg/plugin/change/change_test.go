@@ -58,6 +58,8 @@ func TestVerbs(t *testing.T) {
 				{Type: v1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1.ReasonHalted},
 			}}
 		}), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
+		"retry while paused": {Retry, Manager(3, rolledBack, Paused), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
+			"retries web-2 (it is paused; the pods are replaced once it is resumed)", ""},
 		"retry what did not fail": {Retry, Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "",
 			"no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; to replace the pods, run 'kubectl pm restart web -n ns'"},
 		"retry too soon":       {Retry, Manager(3), "", "", "has not seen the last change of web yet; run 'kubectl pm status web -n ns' first"},
@@ -82,6 +84,7 @@ func TestVerbs(t *testing.T) {
 			`[{"op":"add","path":"/spec/image","value":"nginx:2"},{"op":"remove","path":"/metadata/annotations/kubernetes.io~1change-cause"}]`,
 			"image updated: nginx:2, was nginx", ""},
 		"the same image":             {SetImage(map[string]string{"app": "nginx"}, ""), Manager(3), "", "has that image already", ""},
+		"the same images":            {SetImage(map[string]string{"app": "app:1", "log": "log:1"}, ""), Manager(3, twoContainers), "", "has those images already", ""},
 		"of a container that is not": {SetImage(map[string]string{"web": "nginx:2"}, ""), Manager(3), "", "", "web has no container web; it has app"},
 		"in a template": {SetImage(map[string]string{"log": "log:2"}, ""), Manager(3, twoContainers),
 			`[{"op":"add","path":"/spec/template/spec/containers/1/image","value":"log:2"}]`, "image updated: log:2, was log:1", ""},

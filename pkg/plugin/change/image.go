@@ -61,6 +61,9 @@ func SetImage(images map[string]string, cause string) func(*v1.PodManager, time.
 			}
 		}
 		if c.IsEmpty() {
+			if len(images) > 1 {
+				return nothing("has those images already")
+			}
 			return nothing("has that image already")
 		}
 		c.setCause(manager, cause)

@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -41,7 +42,7 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 			manager.Name, text.Hint(manager.Namespace, "restart", manager.Name))
 	}
 	c, err := Restart(manager, now)
-	c.Said = "retries " + status.UpdateRevision
+	c.Said = "retries " + status.UpdateRevision + strings.TrimPrefix(c.Said, "restarted")
 	return c, err
 }
 

@@ -70,6 +70,8 @@ func judgeCRD(f Facts) Finding {
 		}
 	}
 	switch {
+	case f.ResourcesError != nil:
+		finding.Result, finding.Says = Unknown, "whether "+f.Server+" serves PodManagers is not known: "+f.ResourcesError.Error()
 	case !slices.Contains(f.Resources, "podmanagers"):
 		finding.Result, finding.Says, finding.Advice = Failure, f.Server+" does not serve PodManagers", install
 	case len(missing) > 0:
@@ -90,7 +92,8 @@ func judgeLease(f Facts) Finding {
 		return finding
 	}
 	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil || *f.Lease.Spec.HolderIdentity == "" {
-		finding.Result, finding.Says = Warning, "no replica holds the Lease in namespace "+f.Namespace+": the controller does not run there, or runs without -leader-elect"
+		finding.Result, finding.Says = Warning, "no replica holds the Lease "+v1.ControllerName+" in namespace "+f.Namespace+
+			": the controller does not run there, runs without -leader-elect, or uses a Lease of another name"
 		finding.Advice = "kubectl get pods -n " + f.Namespace
 		return finding
 	}
@@ -121,7 +124,8 @@ func judgeControllers(f Facts) Finding {
 		finding.Result, finding.Says = Unknown, "Deployments in namespace "+f.Namespace+" cannot be read: "+f.ControllersError.Error()
 		return finding
 	case len(f.Controllers) == 0 && judgeLease(f).Result == OK:
-		finding.Says = "the holder of the Lease runs outside of the cluster, or in a Deployment without our labels; its flags are not known"
+		finding.Says = "the holder of the Lease runs outside of the cluster, or in a Deployment without the label app.kubernetes.io/name=podmanager; " +
+			"its flags are not known"
 		return finding
 	case len(f.Controllers) == 0:
 		finding.Result, finding.Says = Warning, "no Deployment of the controller is in namespace "+f.Namespace+"; the controller may run outside of the cluster"
@@ -137,7 +141,7 @@ func judgeControllers(f Facts) Finding {
 		if why == "" {
 			finding.Says = fmt.Sprintf("Deployment %s has %s available", controller.Name, counted(int(controller.Available), "pod"))
 			if f.Manager != nil {
-				finding.Says += ", and its flags cover " + f.Manager.Name
+				finding.Says += ", and its -namespace and -selector include " + f.Manager.Name
 			}
 			return finding
 		}
@@ -217,7 +221,7 @@ func judgeObject(f Facts) Finding {
 }
 
 func judgeResize(f Facts) Finding {
-	finding := Finding{Check: "Resize", Result: OK, Says: "podUpdatePolicy is Recreate: pods are never updated in place"}
+	finding := Finding{Check: "Resize", Result: OK, Says: "pods are never updated in place: spec.updateStrategy does not ask for that"}
 	if f.Manager.PodUpdatePolicy() == v1.RecreatePods {
 		return finding
 	}
@@ -226,11 +230,15 @@ func judgeResize(f Facts) Finding {
 	}
 	if slices.ContainsFunc(f.Controllers, withoutResize) {
 		finding.Result, finding.Says = Warning, inplace.WhyPatchesOnly+": a change of CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
-		finding.Advice = "set the chart's value inPlace to true"
+		finding.Advice = "with the chart, set inPlace: true; otherwise, remove the flag, and let the controller patch pods/resize and pods/status"
 		return finding
 	}
 	if f.Resizes {
 		finding.Says = "the API server can resize pods in place"
+		return finding
+	}
+	if f.ResizesError != nil {
+		finding.Result, finding.Says = Unknown, "whether the API server can resize pods in place is not known: "+f.ResizesError.Error()
 		return finding
 	}
 	finding.Result, finding.Says = Warning, "the API server has no pods/resize: a change of CPU or memory needs new pods"

@@ -87,6 +87,7 @@ func TestJudge(t *testing.T) {
 	}{
 		"the CRD":                  {func(*Facts) {}, "CRD", OK, "PodManagers v1 are served by https://server (v1.36.3)"},
 		"no CRD":                   {func(f *Facts) { f.Resources = nil }, "CRD", Failure, "https://server does not serve PodManagers"},
+		"a CRD not to read":        {func(f *Facts) { f.Resources, f.ResourcesError = nil, errors.New("timeout") }, "CRD", Unknown, "whether https://server serves PodManagers is not known: timeout"},
 		"no scale":                 {func(f *Facts) { f.Resources = f.Resources[:2] }, "CRD", Failure, "the CRD has no podmanagers/scale"},
 		"an older CRD":             {func(f *Facts) { f.Unknown = []string{"spec.restartAt"} }, "CRD", Warning, "the CRD and this plugin are of different versions: the CRD has no spec.restartAt"},
 		"a leader":                 {func(*Facts) {}, "Leader", OK, "pod-1 holds the Lease for 60m"},
@@ -106,14 +107,14 @@ func TestJudge(t *testing.T) {
 			shared()(f)
 			f.ShardsError = errors.New("forbidden")
 		}, "Shards", Unknown, "cannot be read: forbidden"},
-		"a controller":      {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its flags cover web"},
+		"a controller":      {func(*Facts) {}, "Controller", OK, "Deployment podmanager-controller has 2 pods available, and its -namespace and -selector include web"},
 		"no controller":     {func(f *Facts) { f.Controllers, f.Lease = nil, nil }, "Controller", Warning, "the controller may run outside of the cluster"},
 		"one outside":       {func(f *Facts) { f.Controllers = nil }, "Controller", OK, "the holder of the Lease runs outside of the cluster"},
 		"none available":    {func(f *Facts) { f.Controllers[0].Available = 0 }, "Controller", Failure, "none of its pods is available"},
 		"another namespace": {args("-namespace=a", "-namespace", "b"), "Controller", Failure, "-namespace is a, b, and not ns"},
-		"its own namespace": {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its flags cover web"},
+		"its own namespace": {args("-namespace=a", "--namespace", "ns"), "Controller", OK, "its -namespace and -selector include web"},
 		"another label":     {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
-		"its own label":     {args("-selector=team=a"), "Controller", OK, "its flags cover web"},
+		"its own label":     {args("-selector=team=a"), "Controller", OK, "its -namespace and -selector include web"},
 		"the policy":        {func(*Facts) {}, "Policy", OK, "only users who may create pods can create pods through PodManagers"},
 		"no policy": {func(f *Facts) { f.Rules = policy.Judge("podmanager", nil, nil) }, "Policy", Warning,
 			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that users who may write PodManagers can create pods"},
@@ -130,13 +131,17 @@ func TestJudge(t *testing.T) {
 		"pods are refused": {func(f *Facts) {
 			f.Room.Rejection = &requeue.Failure{Reason: v1.ReasonInvalidPod, Message: "Invalid value"}
 		}, "Pods", Warning,
-			"the API server refuses its pods: Invalid value"},
+			"the API server refuses the pods of web: Invalid value"},
 		"no updates in place": {func(*Facts) {}, "Resize", OK, "pods are never updated in place"},
 		"a resize":            {func(f *Facts) { plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager) }, "Resize", OK, "can resize pods in place"},
 		"no resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			f.Resizes = false
 		}, "Resize", Warning, "has no pods/resize"},
+		"a resize not to read": {func(f *Facts) {
+			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
+			f.Resizes, f.ResizesError = false, errors.New("timeout")
+		}, "Resize", Unknown, "whether the API server can resize pods in place is not known: timeout"},
 		"no right to resize": {func(f *Facts) {
 			plantest.InPlace(v1.InPlaceOnly, 0)(f.Manager)
 			args("-resize-and-drain=false")(f)

@@ -17,8 +17,10 @@ import (
 type Facts struct {
 	// Server and ServerVersion are the address and the version of the API server.
 	Server, ServerVersion string
-	// Resources are the resources of PodManagers that are served, such as podmanagers/scale. There are none if the CRD is missing.
-	Resources []string
+	// Resources are the resources of PodManagers that are served, such as podmanagers/scale. There are none if the CRD is missing, or if they could
+	// not be read because of ResourcesError.
+	Resources      []string
+	ResourcesError error
 	// Unknown lists fields of this version's API that the CRD in the cluster does not have. SchemaError is why they could not be determined.
 	Unknown     []string
 	SchemaError error
@@ -42,8 +44,9 @@ type Facts struct {
 	// Rights are the permissions of function Rights, in the namespace RightsIn.
 	Rights   []Right
 	RightsIn string
-	// Resizes reports whether the API server has pods/resize.
-	Resizes bool
+	// Resizes reports whether the API server has pods/resize. ResizesError is why this could not be read.
+	Resizes      bool
+	ResizesError error
 	// Budgets are the PodDisruptionBudgets in Manager's namespace. BudgetsError is why they could not be read. VPA is the name of the
 	// VerticalPodAutoscaler that targets Manager. It is empty if there is none.
 	Budgets      []policyv1.PodDisruptionBudget
@@ -101,7 +104,6 @@ func Rights() []Right {
 		right("get", "apps", "deployments", "convert"),
 		right("patch", ours, "podmanagers", "undo, restart, pause, resume, retry, promote, set image"),
 		right("update", ours, "podmanagers/scale", "scale"),
-		// Needed only if artifacts/policy.yaml is installed.
-		{Right: rights.CreatePods, For: "creating PodManagers, undo, restart, retry, set image"},
+		{Right: rights.CreatePods, For: "creating PodManagers, undo, restart, retry and set image, if artifacts/policy.yaml is installed"},
 	}
 }

@@ -13,8 +13,9 @@ func judgeSurge(f Facts) (finding Finding, applies bool) {
 		Says: "a rollout needs a surge pod, because no pod may be unavailable; nothing was found that would keep the surge pod from running"}
 	switch found := surge.Judge(f.Manager, f.Room); {
 	case f.Room.Rejection != nil: // no room would help
-		finding.Check, finding.Result, finding.Says = "Pods", Warning, "the API server refuses its pods: "+f.Room.Rejection.Message
-		finding.Advice = "correct the template, or create what it names, and apply it again"
+		finding.Check, finding.Result = "Pods", Warning
+		finding.Says = "the API server refuses the pods of " + f.Manager.Name + ": " + f.Room.Rejection.Message
+		finding.Advice = "correct and apply the template, or create what it refers to, such as a ServiceAccount"
 	case found.Obstacle != "":
 		finding.Result, finding.Says, finding.Advice = Warning, "the next rollout would be blocked: "+found.Obstacle, surge.WayOut
 	case found.Unknown != "":

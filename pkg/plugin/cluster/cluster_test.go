@@ -59,8 +59,8 @@ func TestAdvise(t *testing.T) {
 		"no object":     {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
 		"not logged in": {apierrors.NewUnauthorized("no"), "log in again"},
 		"forbidden": {apierrors.NewForbidden(resource, "web", errors.New(`User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`)),
-			"; the role podmanager-edit grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns (run 'kubectl pm check' for details)"},
-		"another policy":    {apierrors.NewForbidden(resource, "web", errors.New("not on Fridays")), "not on Fridays (run 'kubectl pm check' for details)"},
+			"; the role podmanager-edit grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns (run 'kubectl pm check' to see your rights)"},
+		"another policy":    {apierrors.NewForbidden(resource, "web", errors.New("not on Fridays")), "not on Fridays (run 'kubectl pm check' to see your rights)"},
 		"another client":    {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
 		"a test of a patch": {invalid("testing path /metadata/generation value failed: test failed"), "try again"},
 		"another refusal":   {invalid("metadata.name is too long"), "metadata.name is too long"},
@@ -112,6 +112,24 @@ func TestRules(t *testing.T) {
 	})
 	if rules, err := c.rules(t.Context()); !apierrors.IsForbidden(err) {
 		t.Errorf("got %+v, %v", rules, err)
+	}
+}
+
+// A group version that the API server does not have has no resources. If discovery fails, nothing is known about them.
+func TestResources(t *testing.T) {
+	kube := kubefake.NewClientset()
+	kube.Resources = []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "pods"}}}}
+	c := &Cluster{Kube: kube, Discovery: kube.Discovery()}
+	for group, want := range map[string]string{"v1": "pods", v1.GroupName + "/v1": ""} {
+		if names, err := c.resources(group); strings.Join(names, " ") != want || err != nil {
+			t.Errorf("%s: got %v, %v", group, names, err)
+		}
+	}
+	kube.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewInternalError(errors.New("no"))
+	})
+	if names, err := c.resources("v1"); !apierrors.IsInternalError(err) {
+		t.Errorf("got %v, %v", names, err)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	case apierrors.IsForbidden(err):
 		return forbidden(err, c.Namespace)
 	case isChanged(err):
-		return errors.New("another client changed the PodManager at the same time; try again")
+		return errors.New("another client changed the object at the same time; try again")
 	case errors.As(err, &address):
 		return fmt.Errorf("%s cannot be reached: %w; check --context, and that the cluster is running", c.Server, address.Err)
 	default:
@@ -43,7 +43,7 @@ func forbidden(err error, namespace string) error {
 	if advice := rights.Refused(said); advice != "" {
 		said += "; " + advice
 	}
-	return advised{fmt.Sprintf("%s (run '%s' for details)", said, text.Hint(namespace, "check")), err}
+	return advised{fmt.Sprintf("%s (run '%s' to see your rights)", said, text.Hint(namespace, "check")), err}
 }
 
 // advised is an error of the API server with advice.

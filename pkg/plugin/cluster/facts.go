@@ -40,8 +40,11 @@ func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace stri
 	}
 	f.ServerVersion = version.GitVersion
 	var wait sync.WaitGroup
-	wait.Go(func() { f.Resources = c.resources(v1.GroupName + "/v1") })
-	wait.Go(func() { f.Resizes = slices.Contains(c.resources("v1"), "pods/resize") })
+	wait.Go(func() { f.Resources, f.ResourcesError = c.resources(v1.GroupName + "/v1") })
+	wait.Go(func() {
+		core, err := c.resources("v1")
+		f.Resizes, f.ResizesError = slices.Contains(core, "pods/resize"), err
+	})
 	wait.Go(func() { f.Unknown, f.SchemaError = c.unknownFields() })
 	wait.Go(func() {
 		f.Lease, f.LeaseError = c.Kube.CoordinationV1().Leases(controllerNamespace).Get(ctx, leaseName, metav1.GetOptions{})
@@ -71,17 +74,20 @@ func (c *Cluster) AddFactsOf(ctx context.Context, manager *v1.PodManager, f *che
 	wait.Wait()
 }
 
-// resources returns the names of the resources that a group version serves. It returns none if the group version cannot be read.
-func (c *Cluster) resources(group string) []string {
+// resources returns the names of the resources that a group version serves. It returns none if the API server does not have the group version.
+func (c *Cluster) resources(group string) ([]string, error) {
 	list, err := c.Discovery.ServerResourcesForGroupVersion(group)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	var names []string
 	for _, resource := range list.APIResources {
 		names = append(names, resource.Name)
 	}
-	return names
+	return names, nil
 }
 
 // shardLeases returns the Leases of shards and replicas.
@@ -123,7 +129,7 @@ func (c *Cluster) budgets(ctx context.Context, namespace string) ([]policyv1.Pod
 // autoscalerOf returns the name of the VerticalPodAutoscaler that targets a PodManager. It is empty if there is none, or if it
 // cannot be read. Most clusters do not have that kind.
 func (c *Cluster) autoscalerOf(ctx context.Context, manager *v1.PodManager) string {
-	if !slices.Contains(c.resources("autoscaling.k8s.io/v1"), "verticalpodautoscalers") {
+	if served, err := c.resources("autoscaling.k8s.io/v1"); err != nil || !slices.Contains(served, "verticalpodautoscalers") {
 		return ""
 	}
 	data, err := c.Discovery.RESTClient().Get().AbsPath("/apis/autoscaling.k8s.io/v1/namespaces", manager.Namespace, "verticalpodautoscalers").DoRaw(ctx)

@@ -171,7 +171,7 @@ func Name(argument string) (string, error) {
 	case name == "" || strings.Contains(name, "/"):
 		return "", fmt.Errorf("%q is not the name of a PodManager; write NAME or pm/NAME", argument)
 	case !slices.Contains(kinds, strings.ToLower(kind)):
-		return "", fmt.Errorf("%s is not a PodManager; for other kinds, use kubectl rollout", argument)
+		return "", fmt.Errorf("%s is not a PodManager; for other kinds, use kubectl", argument)
 	default:
 		return name, nil
 	}

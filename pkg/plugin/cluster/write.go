@@ -66,8 +66,9 @@ func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dry
 		if !isChanged(err) || attempt == attempts {
 			return written, what, c.Advise(err, manager.Namespace)
 		}
-		if manager, err = c.Managers.AppsV1().PodManagers(manager.Namespace).Get(ctx, manager.Name, metav1.GetOptions{}); err != nil {
-			return nil, what, c.Advise(err, "")
+		namespace := manager.Namespace
+		if manager, err = c.Managers.AppsV1().PodManagers(namespace).Get(ctx, manager.Name, metav1.GetOptions{}); err != nil {
+			return nil, what, c.Advise(err, namespace)
 		}
 	}
 }
@@ -83,7 +84,8 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 		}
 		before = scale.Spec.Replicas
 		if expected >= 0 && before != expected {
-			return before, fmt.Errorf("%s has %d replicas, and not %d as --current-replicas says; nothing was changed", manager.Name, before, expected)
+			return before, fmt.Errorf("spec.replicas of %s is %d, and not %d as --current-replicas says; nothing was changed",
+				manager.Name, before, expected)
 		}
 		if before == replicas || dryRun == DryRunClient {
 			return before, nil

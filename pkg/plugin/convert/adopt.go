@@ -16,7 +16,7 @@ import (
 // collector removes the old owner from one pod after the other. A label with the hash of the PodManager's revision makes the pods part of that
 // revision. The script deletes nothing until all pods are known to exist and the controller has written the PodManager's status.
 var script = template.Must(template.New("script").Parse(`#!/bin/sh
-# Hands {{.Pods}} pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}. No pod is restarted, none is replaced.
+# Hands the pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}: {{.Pods}} in all. No pod is restarted, none is replaced.
 #
 # Read this script, then run it: sh FILE. After an error, run it again. KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
 # To go back, as long as no pod was replaced: delete the PodManager with --cascade=orphan, and apply the old manifest again.
@@ -34,9 +34,9 @@ case "$now" in
 	pods=$(k get pods -o jsonpath='{range .items[?(@.metadata.ownerReferences[0].uid=="{{.PodOwner}}")]}{.metadata.name}{" "}{end}')
 	# shellcheck disable=SC2086
 	set -- $pods
-	[ "$#" -eq {{.Pods}} ] || fail "{{.From}} has $# pods, and not {{.Pods}}: wait until it is complete, or convert it again" ;;
+	[ "$#" -eq {{.Pods}} ] || fail "the number of pods of {{.From}} is $#, and not {{.Pods}}: wait until it is complete, or convert it again" ;;
 '')
-	k get {{.Managers}} '{{.Name}}' >/dev/null || fail "there is no {{.From}} in this cluster"
+	k get {{.Managers}} '{{.Name}}' >/dev/null || fail "namespace {{.Namespace}} of this cluster has neither {{.From}} nor PodManager {{.Name}}"
 	set -- ;;
 *)
 	fail "{{.From}} was changed since this script was written: convert it again" ;;
@@ -116,7 +116,7 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 		}
 	}
 	if h.PodOwner == "" {
-		return "", fmt.Errorf("%s: none of its ReplicaSets has all of its %d pods", h.From, wanted)
+		return "", fmt.Errorf("%s: none of its ReplicaSets has all of its pods, %d in number", h.From, wanted)
 	}
 	paused := result.Manager.DeepCopy()
 	h.StaysPaused, _, _ = unstructured.NestedBool(paused.Object, "spec", "paused")
@@ -147,7 +147,8 @@ func complete(object *unstructured.Unstructured) (int64, error) {
 	case field("status", "observedGeneration") < object.GetGeneration():
 		return 0, errors.New("its controller has not seen its present spec yet; try again")
 	case exist != wanted || updated != wanted:
-		return 0, fmt.Errorf("%d of %d pods are made from its current template, and %d exist: wait until its rollout is complete", updated, wanted, exist)
+		return 0, fmt.Errorf("pods wanted: %d, existing: %d, made from its current template: %d; wait until its rollout is complete",
+			wanted, exist, updated)
 	default:
 		return wanted, nil
 	}

@@ -41,7 +41,7 @@ func TestAdopt(t *testing.T) {
 	}
 	at := 0
 	for _, want := range []string{
-		"# Hands 3 pods of Deployment web in namespace shop over to PodManager web.", "--namespace='shop'",
+		"# Hands the pods of Deployment web in namespace shop over to PodManager web: 3 in all.", "--namespace='shop'",
 		"k get deployments.apps 'web' --ignore-not-found", "'uid-Deployment/4')", `uid=="uid-new"`, `[ "$#" -eq 3 ]`,
 		"\n  paused: true\n", "k patch horizontalpodautoscalers.autoscaling 'scaler'", `k label pods "$@" 'podmanager=web' --overwrite`,
 		"k delete deployments.apps 'web' --cascade=orphan", "k delete replicasets.apps 'web-old' 'web-new' --cascade=orphan",
@@ -90,10 +90,10 @@ func TestAdoptRefuses(t *testing.T) {
 		object *unstructured.Unstructured
 		want   string
 	}{
-		"a rollout under way": {live(t, "Deployment", 3, 4, 1), "1 of 3 pods are made from its current template, and 4 exist"},
+		"a rollout under way": {live(t, "Deployment", 3, 4, 1), "pods wanted: 3, existing: 4, made from its current template: 1"},
 		"no pods":             {live(t, "Deployment", 0, 0, 0), "it wants no pods"},
 		"a spec to come":      {unseen, "has not seen its present spec"},
-		"pods in many sets":   {live(t, "Deployment", 3, 3, 3), "none of its ReplicaSets has all of its 3 pods"},
+		"pods in many sets":   {live(t, "Deployment", 3, 3, 3), "none of its ReplicaSets has all of its pods, 3 in number"},
 	} {
 		if got, err := scriptFor(t, test.object, Live{Sets: []Set{{"a", "a", 2}, {"b", "b", 1}}}, "deployments.apps"); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v\n%s", name, err, got)

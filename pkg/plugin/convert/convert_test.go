@@ -42,7 +42,7 @@ func TestConvert(t *testing.T) {
 			[]string{"spec.selector: is left out: a PodManager finds its pods by the label podmanager=web"}},
 		"a Deployment that is recreated": {"Deployment", "replicas: 0, strategy: {type: Recreate}, ", "{replicas: 0, updateStrategy: {type: Recreate}}", nil},
 		"a high surge": {"Deployment", "strategy: {rollingUpdate: {maxSurge: 0150%}}, ",
-			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 100%, the most that a PodManager allows; the source has 0150%"}},
+			"{replicas: 1, updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 100%}}}", []string{"maxSurge: is 100%, the most that convert writes; the source has 0150%"}},
 		"a short deadline": {"Deployment", "progressDeadlineSeconds: 20, ",
 			"{replicas: 1, progressDeadlineSeconds: 20, failurePolicy: {gracePeriodSeconds: 19}, updateStrategy: {type: RollingUpdate}}", []string{"to be below progressDeadlineSeconds"}},
 		"a ReplicaSet": {"ReplicaSet", "replicas: 2, ", "{replicas: 2, updateStrategy: {type: OnDelete}}", []string{"leaves its pods as they are"}},

@@ -29,7 +29,7 @@ func (c *conversion) limit(limits map[string]any, name string, otherwise any, pa
 			return fmt.Errorf("spec.%s is %q, and not a percentage", strings.Join(path, "."), text)
 		}
 		if percent > 100 {
-			c.note("spec.%s: is 100%%, the most that a PodManager allows; the source has %s", strings.Join(path, "."), text)
+			c.note("spec.%s: is 100%%, the most that convert writes; the source has %s", strings.Join(path, "."), text)
 		}
 		value = strconv.Itoa(min(percent, 100)) + "%"
 	}

@@ -23,7 +23,7 @@ func TestRead(t *testing.T) {
 		"as JSON":                 {`{"apiVersion":"apps.mycompany.com/v1","kind":"PodManager","metadata":{"name":"web"},"spec":{"image":"a"}}`, "", "web", ""},
 		"among others":            {other + "---\n# a comment\n---\n" + web, "", "web", ""},
 		"the one that is named":   {web + "---\n" + api, "api", "api", ""},
-		"several":                 {web + "---\n" + api, "", "", "give the name of one, of web, api"},
+		"several":                 {web + "---\n" + api, "", "", "several PodManagers; name one of them: web, api"},
 		"the same twice":          {web + "---\n" + web, "web", "", "several PodManagers named web"},
 		"another name":            {web, "api", "", "no PodManager api, but web"},
 		"another kind":            {other, "", "", "no PodManager, but Service"},

@@ -52,7 +52,7 @@ func Read(file string, data []byte, name string) (Manifest, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1 && name == "":
-		return Manifest{}, fmt.Errorf("%s has several PodManagers: give the name of one, of %s", file, strings.Join(names, ", "))
+		return Manifest{}, fmt.Errorf("%s has several PodManagers; name one of them: %s", file, strings.Join(names, ", "))
 	case len(found) > 1:
 		return Manifest{}, fmt.Errorf("%s has several PodManagers named %s", file, name)
 	case len(names) > 0:

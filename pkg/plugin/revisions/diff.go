@@ -69,7 +69,7 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 	switch {
 	case d.How != NewPod && policy == v1.RecreatePods:
 		d.replace(NewPod)
-		d.How, d.Why = NewPod, "podUpdatePolicy is Recreate"
+		d.How, d.Why = NewPod, neverInPlace(manager)
 	case d.How == NewPod:
 		d.replace(WithNewPod)
 		if policy == v1.InPlaceOnly {
@@ -77,6 +77,14 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 		}
 	}
 	return d
+}
+
+// neverInPlace returns the setting because of which pods are replaced instead of updated in place. Only a rolling update has a podUpdatePolicy.
+func neverInPlace(manager *v1.PodManager) string {
+	if strategy := manager.Strategy(); strategy != v1.RollingUpdateStrategy {
+		return "the update strategy is " + string(strategy)
+	}
+	return "podUpdatePolicy is Recreate"
 }
 
 // Undo compares the present template of a PodManager with the one to return to. If all pods still have the one to return to, for example because the

@@ -60,7 +60,7 @@ func TestDrain(t *testing.T) {
 		"without a budget": {live: atRest(1, replaceDrained), drain: simulate.Drain{Nodes: []string{"node-0"}},
 			want: simulate.Completed, done: true, after: 1, lowest: 0, most: 1, evicted: 1, created: 1},
 		"not replaced, it blocks": {live: atRest(1), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("1")}},
-			want: simulate.DrainBlocked, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1 healthy pods and has 1"},
+			want: simulate.DrainBlocked, lowest: 1, most: 1, blocked: "web-0: PodDisruptionBudget floor needs 1 healthy pod and has 1"},
 		"not replaced, one may be missing": {live: atRest(3), drain: simulate.Drain{Nodes: []string{"node-0"}, Budgets: []policyv1.PodDisruptionBudget{floor("2")}},
 			want: simulate.Completed, done: true, after: 1, lowest: 2, most: 3, evicted: 1, created: 1},
 		"not replaced, no budget, all at once": {live: together(atRest(3)), drain: simulate.Drain{Nodes: []string{"node-0"}},

@@ -68,7 +68,7 @@ func TestOnePodPerNode(t *testing.T) {
 	}
 	o.Room = surge.Room{NodesError: errors.New("forbidden")}
 	report = play(t, live, with(live, onePerNode("v2")), o, simulate.Completed)
-	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "nodes cannot be read, so whether a surge pod finds a node beside 8 pods is not known: forbidden") {
+	if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "nodes cannot be read, so whether a node is left for a surge pod is not known: forbidden") {
 		t.Errorf("notes: %v", report.Notes)
 	}
 }

@@ -37,7 +37,7 @@ func start(live snapshot.Snapshot, wanted *v1.PodManager, o Options) (world.Star
 	begin.Remembered = []*history.Revision{live.Revisions().Update}
 	if !live.Reads("controllerrevisions") || !live.Reads("pods") {
 		notes = append(notes, "you may not read "+strings.Join(live.Missing, " and ")+
-			" in this namespace, so the simulation takes the pods from the status and assumes that they have been ready for long; "+
+			" in this namespace, so the simulation derives them from spec and status, and assumes that such pods have been ready for long; "+
 			"the role view gives the right")
 		if err := assume(live, &begin); err != nil {
 			return begin, nil, err
@@ -73,7 +73,8 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	}
 	known := history.Find(history.Sources{Manager: live.Manager})
 	if known.Update.Name != status.UpdateRevision {
-		return fmt.Errorf("the revision of the pods is not known without reading controllerrevisions; %s", rights.ListRevisions.Advice("", live.Manager.Namespace))
+		return fmt.Errorf("the revision of the pods is not known without reading %s; %s", strings.Join(live.Missing, " and "),
+			rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
 	if !live.Reads("controllerrevisions") && status.CurrentRevision == status.UpdateRevision {
 		begin.Revisions = append(begin.Revisions, known.Update.ControllerRevision(live.Manager, 1))

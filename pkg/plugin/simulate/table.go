@@ -44,7 +44,7 @@ func isPassing(step Step) bool {
 func (r Report) header(style text.Style) []string {
 	title := fmt.Sprintf("%s in namespace %s, simulated: nothing is written", r.Name, r.Namespace)
 	if r.IsNew {
-		title = fmt.Sprintf("%s in namespace %s, which does not exist yet, simulated: nothing is written", r.Name, r.Namespace)
+		title = fmt.Sprintf("%s, which does not exist yet, in namespace %s, simulated: nothing is written", r.Name, r.Namespace)
 	}
 	lines := text.Wrap(title, style.Width)
 	for i := range lines {

@@ -40,9 +40,9 @@ func isSame(a, b Event) bool {
 func (e Event) describe(pods []string) string {
 	revision := ""
 	if e.IsOld {
-		revision = " from the old revision"
-		if e.Action == Updated {
-			revision = " to the old revision"
+		revision = " to the old revision"
+		if e.Action == Created {
+			revision = " from the old revision"
 		}
 	}
 	all := enumerate(pods)
@@ -53,8 +53,10 @@ func (e Event) describe(pods []string) string {
 		return all + plural(len(pods), " fails: ", " fail: ") + e.Why
 	case Created:
 		return strings.TrimSuffix(all+" created"+revision+" ("+e.Why+")", " ()")
-	case Available, Drained, Resized, Adopted, Gone, Evicted:
+	case Available, Resized, Adopted, Gone, Evicted:
 		return all + " " + strings.ToLower(e.Action) + revision
+	case Drained:
+		return all + " taken out of " + plural(len(pods), "its", "their") + " Services"
 	case Unevicted:
 		return all + " cannot be evicted: " + e.Why
 	case Updated:

@@ -66,7 +66,7 @@ func (s Snapshot) Pick(pods []*corev1.Pod) (*corev1.Pod, error) {
 	}
 	running := slices.DeleteFunc(slices.Clone(pods), isDown)
 	if len(running) == 0 {
-		return nil, fmt.Errorf("no pod of %s is running", s.Manager.Name)
+		return nil, fmt.Errorf("%s has no running pod to choose from", s.Manager.Name)
 	}
 	return slices.MaxFunc(running, func(a, b *corev1.Pod) int { return rank(a) - rank(b) }), nil
 }

@@ -48,8 +48,8 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 	count := len(distinct(places))
 	var unknown []string
 	if mustBe && room.NodesError != nil {
-		unknown = append(unknown, fmt.Sprintf("%s, and nodes cannot be read, so whether a surge pod finds a node beside %d pods is not known: %v",
-			apart.Why, m.DesiredReplicas(), room.NodesError))
+		unknown = append(unknown, fmt.Sprintf("%s, and nodes cannot be read, so whether a node is left for a surge pod is not known: %v",
+			apart.Why, room.NodesError))
 	}
 	if room.RefusalError != nil {
 		unknown = append(unknown, fmt.Sprintf("whether a quota has room for a surge pod is not known: %v", room.RefusalError))

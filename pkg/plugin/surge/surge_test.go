@@ -130,7 +130,7 @@ func TestJudge(t *testing.T) {
 		"a host port": {change: template(func(p *corev1.PodSpec) {
 			p.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
 		}), room: Room{Nodes: three}, obstacle: "each pod takes port 8080 of its node, and 3 nodes accept such pods"},
-		"nodes cannot be read":   {change: byHost, room: Room{NodesError: errors.New("forbidden")}, unknown: "whether a surge pod finds a node beside 3 pods is not known: forbidden"},
+		"nodes cannot be read":   {change: byHost, room: Room{NodesError: errors.New("forbidden")}, unknown: "whether a node is left for a surge pod is not known: forbidden"},
 		"nodes need not be read": {change: template(func(*corev1.PodSpec) {}), room: Room{NodesError: errors.New("forbidden")}},
 		"a quota": {change: template(func(*corev1.PodSpec) {}), room: Room{Refusal: quota},
 			obstacle: "quota small has no room for a surge pod: pods \"web-\" is forbidden: exceeded quota"},

@@ -21,7 +21,7 @@ const mostLeaving = 3
 func (a *Answer) addLeaving(s snapshot.Snapshot) {
 	for i, leaves := range s.Manager.Status.LeavingPods {
 		if i == mostLeaving {
-			a.say("%d more pods are leaving", len(s.Manager.Status.LeavingPods)-i)
+			a.say("further pods that are leaving: %d", max(len(s.Manager.Status.LeavingPods), int(s.Manager.Status.LeavingReplicas))-i)
 			return
 		}
 		a.say("pod %s is leaving: %s", leaves.Name, leaves.Message)
@@ -91,8 +91,8 @@ func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionB
 			return
 		}
 		status := covering[0].Status
-		a.say("node %s %s, and a drain waits: PodDisruptionBudget %s needs %d healthy pods and has %d, so that pod %s is not evicted",
-			node, because, covering[0].Name, status.DesiredHealthy, status.CurrentHealthy, pod.Name)
+		a.say("node %s %s, and a drain waits: PodDisruptionBudget %s needs %s and has %d, so that pod %s is not evicted",
+			node, because, covering[0].Name, budget.Healthy(int(status.DesiredHealthy)), status.CurrentHealthy, pod.Name)
 		a.suggestReplacing(s, covering[0])
 		return
 	}

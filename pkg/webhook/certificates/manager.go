@@ -111,7 +111,10 @@ func (m *Manager) Check() (string, error) {
 	case current == nil:
 		return "", errors.New("no certificate yet")
 	case !time.Now().Before(current.Leaf.NotAfter):
-		return "", fmt.Errorf("the certificate expired at %s: %s", current.Leaf.NotAfter.Format(time.RFC3339), trouble)
+		if trouble != "" {
+			trouble = ": " + trouble
+		}
+		return "", fmt.Errorf("the certificate expired at %s%s", current.Leaf.NotAfter.Format(time.RFC3339), trouble)
 	}
 	return trouble, nil
 }
@@ -170,10 +173,10 @@ func (m *Manager) settle(ctx context.Context) (time.Time, error) {
 		case err == nil:
 			klog.FromContext(ctx).V(2).Info("Changed the webhooks' certificates", "step", next)
 		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // otherwise another client was faster
-			return now, fmt.Errorf("%s: %w", next, err)
+			return now, fmt.Errorf("step %s: %w", next, err)
 		}
 	}
-	return time.Now(), errors.New("another client keeps changing the Secret with the certificates, or the webhook configurations that hold the CA")
+	return time.Now(), errors.New("another client keeps changing the Secret with the certificates, or an object that holds the CA")
 }
 
 // readConfigurations reads the bundles in the configurations.
@@ -230,7 +233,7 @@ func (m *Manager) serve(ctx context.Context, s *state, now time.Time) {
 	m.current.Store(s.serving.forServer())
 	metrics.CertificateStart.Set(float64(s.serving.certificate.NotBefore.Unix()))
 	metrics.CertificateEnd.Set(float64(s.serving.certificate.NotAfter.Unix()))
-	klog.FromContext(ctx).Info("Serving webhooks with another certificate", "until", s.serving.certificate.NotAfter,
+	klog.FromContext(ctx).Info("Serving webhooks with this certificate", "until", s.serving.certificate.NotAfter,
 		"serial", s.serving.certificate.SerialNumber.Text(16))
 }
 

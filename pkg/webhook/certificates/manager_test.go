@@ -2,6 +2,8 @@ package certificates
 
 import (
 	"bytes"
+	"crypto/tls"
+	"crypto/x509"
 	"maps"
 	"strings"
 	"testing"
@@ -235,6 +237,15 @@ func TestAPIServerAway(t *testing.T) {
 		pass(settled + tryAgainAfter)
 		expectServing(t, w, r)
 	})
+}
+
+// A certificate can expire before the Manager has a reason to report.
+func TestExpiredWithoutReason(t *testing.T) {
+	m := &Manager{}
+	m.current.Store(&tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(0, 0).UTC()}})
+	if _, err := m.Check(); err == nil || err.Error() != "the certificate expired at 1970-01-01T00:00:00Z" {
+		t.Errorf("got %v", err)
+	}
 }
 
 // If all replicas were down until the CA expired, everything is created again.

@@ -34,7 +34,7 @@ func watchObjects(client metadata.Interface, config Config) func(context.Context
 	}
 }
 
-// watchObject calls changed for each change of an object. It keeps watching if the object does not exist or is deleted.
+// watchObject returns an informer that calls changed for each change of an object. It keeps watching if the object does not exist or is deleted.
 func watchObject(client metadata.ResourceInterface, name string, changed func()) cache.Controller {
 	only := fields.OneTermEqualSelector(metav1.ObjectNameField, name).String() // needs permission for this name only
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{

@@ -14,7 +14,7 @@ const subsystem = "podmanager"
 var (
 	requests = metrics.NewCounterVec(&metrics.CounterOpts{
 		Subsystem: subsystem, Name: "webhook_requests_total", StabilityLevel: metrics.ALPHA,
-		Help: "Requests to the webhooks, by path (none for a path that is not served) and HTTP code.",
+		Help: "Requests to the webhooks, by path (path=\"none\" if it is not served) and HTTP code.",
 	}, []string{"path", "code"})
 	seconds = metrics.NewHistogramVec(&metrics.HistogramOpts{
 		Subsystem: subsystem, Name: "webhook_duration_seconds", StabilityLevel: metrics.ALPHA,

@@ -95,7 +95,7 @@ func (t tried) invalid(causes []metav1.StatusCause) *metav1.Status {
 		told = append(told, cause)
 	}
 	if more > 0 {
-		told = append(told, metav1.StatusCause{Field: "spec", Message: fmt.Sprintf("%d more errors are not shown", more)})
+		told = append(told, metav1.StatusCause{Field: "spec", Message: fmt.Sprintf("further errors, which are not shown: %d", more)})
 	}
 	for _, cause := range told {
 		lines = append(lines, cause.Field+": "+cause.Message)

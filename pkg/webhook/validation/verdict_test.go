@@ -82,7 +82,7 @@ func TestManyCauses(t *testing.T) {
 	}
 	answer = answered(t, long, invalidPod(slices.Repeat([]metav1.StatusCause{cause("spec", strings.Repeat("ä", 10_000))}, 100)...))
 	told := answer.Status.Details.Causes
-	if len(told) != 21 || told[20].Message != "80 more errors are not shown" || len(answer.Status.Message) > 21*1000 || !utf8.ValidString(answer.Status.Message) {
+	if len(told) != 21 || told[20].Message != "further errors, which are not shown: 80" || len(answer.Status.Message) > 21*1000 || !utf8.ValidString(answer.Status.Message) {
 		t.Errorf("the refusal has %d causes in %d bytes, the last one is %+v", len(told), len(answer.Status.Message), told[len(told)-1])
 	}
 }
