@@ -134,7 +134,7 @@ vulncheck: ## Check that no code with a known vulnerability is called
 # The nested modules in which artifacts/integrations is tested with the code of other projects. Go does not notice that a file outside of a
 # module has changed, and would reuse the result of an earlier run: hence -count 1.
 INTEGRATIONS := hack/tools/kustomize hack/tools/autoscalers hack/tools/karmada hack/tools/argocd
-integrations: ## Test artifacts/integrations with the real Kustomize, KEDA and VPA, the first time for minutes; ARGS='-run Labels' narrows
+integrations: ## Test artifacts/integrations with the code of Kustomize, KEDA, VPA and Argo CD, the first time for minutes; ARGS='-run Labels' narrows
 	@for module in $(INTEGRATIONS); do \
 		$(MODULE_GO) -C $$module test -v -vet=off -trimpath -buildvcs=false -count 1 ./... $(ARGS); \
 	done

@@ -47,7 +47,7 @@ func (p *plugin) logs() *cobra.Command {
 			streams := cluster.LogStreams(pods, o.container)
 			switch {
 			case len(streams) == 0:
-				return fmt.Errorf("none of the chosen pods of %s has a container %s; for an init container, use kubectl logs", s.Manager.Name, o.container)
+				return fmt.Errorf("none of the chosen pods of %s has a container %s", s.Manager.Name, o.container)
 			case len(streams) > o.most:
 				return fmt.Errorf("%d logs match, and at most %d may be read at once; choose fewer with --revision and -c, or raise --max-log-requests",
 					len(streams), o.most)
@@ -58,7 +58,7 @@ func (p *plugin) logs() *cobra.Command {
 	}
 	flags := command.Flags()
 	flags.StringVar(&o.revision, "revision", "", revisionUsage)
-	flags.StringVarP(&o.container, "container", "c", "", "Only this container; without it, all containers")
+	flags.StringVarP(&o.container, "container", "c", "", "Only this container, which may be an init container; without it, all containers but init containers")
 	flags.BoolVarP(&o.previous, "previous", "p", false, "The log of the container's previous run")
 	flags.BoolVarP(&o.follow, "follow", "f", false, "Keep printing what the containers log")
 	flags.Int64Var(&o.tail, "tail", 10, "How many of the last lines of each log to show; -1 shows all")

@@ -32,8 +32,8 @@ type simulateOptions struct {
 	drain                 []string
 	all                   bool
 	format                output.Format
-	// hasNamespace reports whether the user set the namespace flag.
-	hasNamespace bool
+	// hasNamespace and hasReplicas report whether the user set these flags.
+	hasNamespace, hasReplicas bool
 }
 
 const simulateLong = `Simulate, step by step, what kubectl apply -f FILE would lead to, and write nothing. The controller's planner decides, starting
@@ -70,7 +70,7 @@ func (p *plugin) simulate() *cobra.Command {
 			text.Command + " simulate web --drain node-7",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = everyNth(o.neverReady, everyNth(o.fail, args))
-			o.hasNamespace = cmd.Flags().Changed("namespace")
+			o.hasNamespace, o.hasReplicas = cmd.Flags().Changed("namespace"), cmd.Flags().Changed("replicas")
 			return p.runSimulate(cmd.Context(), o, args)
 		},
 		ValidArgsFunction: p.completeNames(1),
@@ -78,7 +78,7 @@ func (p *plugin) simulate() *cobra.Command {
 	flags := command.Flags()
 	flags.StringVarP(&o.file, "filename", "f", "", "Manifest to apply in the simulation; - is the standard input")
 	flags.StringArrayVar(&o.images, "image", nil, "Without -f: image to set, as CONTAINER=IMAGE; may be repeated")
-	flags.Int32Var(&o.replicas, "replicas", -1, "Without -f: number of pods to scale to")
+	flags.Int32Var(&o.replicas, "replicas", 0, "Without -f: number of pods to scale to; by default the present number")
 	flags.DurationVar(&o.readyAfter, "pods-ready-after", 10*time.Second, "How long containers take from their start until they are ready")
 	flags.DurationVar(&o.stopAfter, "pods-stop-after", time.Second, "How long containers take to stop")
 	flags.StringArrayVar(&o.fail, "fail", nil, "Pods of the new revision that crash: a name, every, or \"every N\"")
@@ -114,8 +114,10 @@ func (o simulateOptions) check(args []string) error {
 		return errors.New("simulate is for one PodManager at a time")
 	case o.file == "" && len(args) == 0:
 		return errors.New("say what to simulate: -f FILE, or NAME")
-	case o.file != "" && (len(o.images) > 0 || o.replicas >= 0):
+	case o.file != "" && (len(o.images) > 0 || o.hasReplicas):
 		return errors.New("--image and --replicas cannot be combined with -f: change the file instead")
+	case o.replicas < 0:
+		return errors.New("--replicas must not be below 0")
 	case o.readyAfter < 0 || o.stopAfter < 0:
 		return errors.New("--pods-ready-after and --pods-stop-after must not be below 0")
 	default:
@@ -245,7 +247,7 @@ func (p *plugin) wantedByFlags(ctx context.Context, o simulateOptions, name stri
 			fmt.Fprintln(p.errOut, "Warning: "+warning)
 		}
 	}
-	if o.replicas >= 0 {
+	if o.hasReplicas {
 		wanted = wanted.DeepCopy()
 		wanted.Spec.Replicas = &o.replicas
 	}

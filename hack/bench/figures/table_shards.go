@@ -5,10 +5,10 @@ import "fmt"
 // shardTable shows the share of each of several replicas.
 func (r *Report) shardTable() table {
 	t := table{title: "Replicas that share the work", columns: []string{
-		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of one's", "50 000 pods: MB", "of one's", "without the program's pages", "of one's",
-		"read for updates MB", "of one's", "pods heard of", "of one's", "pods made", "s", "x one",
+		"replicas", "empty MB", "pods", "RSS MB at most", "on average", "of 1 replica", "50 000 pods: MB", "of 1 replica", "without the program's pages", "of 1 replica",
+		"read for updates MB", "of 1 replica", "updates received", "of 1 replica", "pods created", "s", "x 1 replica",
 	}, note: fmt.Sprintf("With %d shards. Empty: before there are pods. 50 000 pods: computed from the memory without and with pods. "+
-		"Read, heard of: for the same updates of pods, by the replica that has the most. Pods made: one for each PodManager, with the same limit of %d requests a second for each replica.", ShardCount, SharedQPS)}
+		"Read and received: for the same updates of pods, by the replica that has the most. Pods created: one for each PodManager, with the same limit of %d requests a second for each replica.", ShardCount, SharedQPS)}
 	for _, count := range ReplicaCounts {
 		making := r.Results.Find(SharedMaking, ReplicasName(count))
 		if making == nil {

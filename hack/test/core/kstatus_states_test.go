@@ -146,7 +146,7 @@ func TestKstatusFailed(t *testing.T) {
 				s.awaitRolledBack(2, "")
 			},
 			want:    "Failed",
-			message: "has failed and was rolled back",
+			message: "has failed and is rolled back",
 		},
 		"deadline exceeded": {
 			reach: func(s *space) {

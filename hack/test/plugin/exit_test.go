@@ -16,7 +16,7 @@ func TestExitCodes(t *testing.T) {
 	s.pm("set", "image", "web", "app=app:2")
 	s.refused(4, "the rollout of web is held", "status", "web", "--timeout", "1m")
 	s.pm("status", "web", "--timeout", "1m", "--held-ok")
-	if out := s.pm("why", "web"); !strings.Contains(out, "The partition holds the rollout: 2 of 2 pods available; 1 updated, 1 left") {
+	if out := s.pm("why", "web"); !strings.Contains(out, "The partition holds the rollout: 2 of 2 pods available; 1 updated, 1 not updated because of the partition") {
 		t.Errorf("why: %s", out)
 	}
 	if out := s.pm("promote", "web"); !strings.Contains(out, "promoted: partition 0, was 1") {

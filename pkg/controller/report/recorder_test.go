@@ -25,32 +25,34 @@ import (
 // Events that are recorded while the process ends are written before it ends, even if the API server is busy. Long notes are shortened to
 // what the API server accepts.
 func TestEventsAreNotLost(t *testing.T) {
-	_, ctx := ktesting.NewTestContext(t)
-	ctx, stop := context.WithCancel(ctx)
-	kube := kubefake.NewClientset()
-	kube.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
-		time.Sleep(20 * time.Millisecond) // a busy API server
-		return false, nil, nil
-	})
-	r, err := newRecorder(ctx, &events.EventSinkImpl{Interface: kube.EventsV1()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop()
-	for i := range 20 {
-		manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("web-", i)}}
-		r.warn(manager, nil, v1.EventFailedCreate, "Create", strings.Repeat("ä", 1000))
-	}
-	r.stop()
-	list, err := kube.EventsV1().Events("ns").List(context.Background(), metav1.ListOptions{})
-	if err != nil || len(list.Items) != 20 {
-		t.Errorf("%d of 20 events were written: %v", len(list.Items), err)
-	}
-	for _, event := range list.Items {
-		if len(event.Note) > maxNoteBytes || len(event.Note) < maxNoteBytes-5 || !utf8.ValidString(event.Note) {
-			t.Errorf("a note has %d bytes, want almost %d, in valid UTF-8", len(event.Note), maxNoteBytes)
+	synctest.Test(t, func(t *testing.T) {
+		_, ctx := ktesting.NewTestContext(t)
+		ctx, stop := context.WithCancel(ctx)
+		kube := kubefake.NewClientset()
+		kube.PrependReactor("create", "events", func(clienttesting.Action) (bool, runtime.Object, error) {
+			time.Sleep(20 * time.Millisecond) // a busy API server
+			return false, nil, nil
+		})
+		r, err := newRecorder(ctx, &events.EventSinkImpl{Interface: kube.EventsV1()})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		stop()
+		for i := range 20 {
+			manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprint("web-", i)}}
+			r.warn(manager, nil, v1.EventFailedCreate, "Create", strings.Repeat("ä", 1000))
+		}
+		r.stop()
+		list, err := kube.EventsV1().Events("ns").List(context.Background(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 20 {
+			t.Errorf("%d of 20 events were written: %v", len(list.Items), err)
+		}
+		for _, event := range list.Items {
+			if len(event.Note) > maxNoteBytes || len(event.Note) < maxNoteBytes-5 || !utf8.ValidString(event.Note) {
+				t.Errorf("a note has %d bytes, want almost %d, in valid UTF-8", len(event.Note), maxNoteBytes)
+			}
+		}
+	})
 }
 
 // While the API server does not write events, only a limited number of them waits.

@@ -70,8 +70,8 @@ func Broken(manager *v1.PodManager, reason, message string, now time.Time) v1.Po
 	return status
 }
 
-// stalling returns the condition Stalled: why the controller cannot continue until a user changes the spec, a quota or a policy. The condition has
-// no reason if the controller can continue, or has nothing left to do. While the plan acts on pods, only a refusal sets it.
+// stalling returns the condition Stalled: why the controller cannot continue until a user acts, usually by a change of the spec, a quota or a policy.
+// The condition has no reason if the controller can continue, or has nothing left to do. While the plan acts on pods, only a refusal sets it.
 func stalling(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 	yes := func(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
 	switch {
@@ -167,7 +167,7 @@ func misconfigured(r Report) verdict {
 	manager := r.Manager
 	if r.Plan.NodesForbidden && manager.NeedsNodes() {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
-			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with get, list and watch " +
+			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with list and watch " +
 				"of nodes to its ServiceAccount, or remove these settings"}
 	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)

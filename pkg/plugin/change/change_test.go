@@ -52,6 +52,8 @@ func TestVerbs(t *testing.T) {
 			"restarted", ""},
 		"restart while paused": {Restart, Manager(3, Paused), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
 			"restarted (it is paused; the pods are replaced once it is resumed)", ""},
+		"restart with OnDelete": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy)), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
+			"restarted (its update strategy is OnDelete: a pod is replaced when you delete it)", ""},
 		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
 		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{

@@ -23,7 +23,10 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 	}
 	c.set(metav1.NewTime(at), "spec", "restartAt")
 	c.Said = "restarted"
-	if manager.Spec.Paused {
+	switch {
+	case manager.Strategy() == v1.OnDeleteStrategy:
+		c.Said += " (its update strategy is OnDelete: a pod is replaced when you delete it)"
+	case manager.Spec.Paused:
 		c.Said += " (it is paused; the pods are replaced once it is resumed)"
 	}
 	return c, nil

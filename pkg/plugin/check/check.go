@@ -92,7 +92,7 @@ func judgeLease(f Facts) Finding {
 		return finding
 	}
 	if f.Lease == nil || f.Lease.Spec.HolderIdentity == nil || *f.Lease.Spec.HolderIdentity == "" {
-		finding.Result, finding.Says = Warning, "no replica holds the Lease "+v1.ControllerName+" in namespace "+f.Namespace+
+		finding.Result, finding.Says = Warning, "no replica holds the Lease "+f.LeaseName()+" in namespace "+f.Namespace+
 			": the controller does not run there, runs without -leader-elect, or uses a Lease of another name"
 		finding.Advice = "kubectl get pods -n " + f.Namespace
 		return finding

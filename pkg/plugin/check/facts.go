@@ -59,6 +59,16 @@ type Facts struct {
 	Now     time.Time
 }
 
+// LeaseName returns the name of the controller's Lease. The chart sets it to another name in a release that has one.
+func (f *Facts) LeaseName() string {
+	for _, controller := range f.Controllers {
+		if names := valuesOf(controller.Args, "leader-elect-resource-name"); len(names) > 0 {
+			return names[0]
+		}
+	}
+	return v1.ControllerName
+}
+
 // ShardCount returns the number of shards that the replicas share, taken from the holder of the Lease. It is 0 if there is a single leader.
 func (f *Facts) ShardCount() int {
 	count := 0

@@ -2,12 +2,14 @@ package cluster
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/check"
 )
 
 func TestParseNames(t *testing.T) {
@@ -112,6 +115,22 @@ func TestRules(t *testing.T) {
 	})
 	if rules, err := c.rules(t.Context()); !apierrors.IsForbidden(err) {
 		t.Errorf("got %+v, %v", rules, err)
+	}
+}
+
+// The Lease is the one that the flags of the controller name. The chart sets the flag in a release with another name.
+func TestReadLeases(t *testing.T) {
+	lease := func(name, holder string) *coordinationv1.Lease {
+		return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder}}
+	}
+	c := &Cluster{Kube: kubefake.NewClientset(lease("podmanager-controller", "pod-1"), lease("second-controller", "3 shards"),
+		lease("second-controller-shard-0-of-3", "pod-2"))}
+	for args, want := range map[string]string{"-v=2": "podmanager-controller 0", "-leader-elect-resource-name=second-controller": "second-controller 1"} {
+		f := check.Facts{Namespace: "ns", Controllers: []check.Controller{{Args: []string{args}}}}
+		c.readLeases(t.Context(), &f)
+		if f.LeaseError != nil || f.Lease == nil || fmt.Sprint(f.Lease.Name, " ", len(f.ShardLeases)) != want {
+			t.Errorf("%s: got %+v and %d Leases of shards, want %s; %v", args, f.Lease, len(f.ShardLeases), want, f.LeaseError)
+		}
 	}
 }
 

@@ -28,9 +28,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/policy"
 )
 
-// leaseName is the default of the controller's -leader-elect-resource-name.
-const leaseName = "podmanager-controller"
-
 // Facts reads the facts about the cluster that check needs, in parallel.
 func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace string) (check.Facts, error) {
 	f := check.Facts{Server: c.Server, Namespace: controllerNamespace, Rights: check.Rights(), RightsIn: namespace, Now: time.Now()}
@@ -47,15 +44,9 @@ func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace stri
 	})
 	wait.Go(func() { f.Unknown, f.SchemaError = c.unknownFields() })
 	wait.Go(func() {
-		f.Lease, f.LeaseError = c.Kube.CoordinationV1().Leases(controllerNamespace).Get(ctx, leaseName, metav1.GetOptions{})
-		if apierrors.IsNotFound(f.LeaseError) {
-			f.Lease, f.LeaseError = nil, nil
-		}
-		if f.ShardCount() > 0 {
-			f.ShardLeases, f.ShardsError = c.shardLeases(ctx, controllerNamespace)
-		}
+		f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace)
+		c.readLeases(ctx, &f)
 	})
-	wait.Go(func() { f.Controllers, f.ControllersError = c.controllers(ctx, controllerNamespace) })
 	wait.Go(func() { f.Rules, f.RulesError = c.rules(ctx) })
 	for i := range f.Rights {
 		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
@@ -90,13 +81,22 @@ func (c *Cluster) resources(group string) ([]string, error) {
 	return names, nil
 }
 
-// shardLeases returns the Leases of shards and replicas.
-func (c *Cluster) shardLeases(ctx context.Context, namespace string) ([]coordinationv1.Lease, error) {
-	list, err := c.Kube.CoordinationV1().Leases(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, err
+// readLeases reads the Lease of the controller, and if replicas share the work, the Leases of shards and replicas.
+func (c *Cluster) readLeases(ctx context.Context, f *check.Facts) {
+	leases, name := c.Kube.CoordinationV1().Leases(f.Namespace), f.LeaseName()
+	f.Lease, f.LeaseError = leases.Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(f.LeaseError) {
+		f.Lease, f.LeaseError = nil, nil
 	}
-	return slices.DeleteFunc(list.Items, func(lease coordinationv1.Lease) bool { return !strings.HasPrefix(lease.Name, leaseName+"-") }), nil
+	if f.ShardCount() == 0 {
+		return
+	}
+	list, err := leases.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		f.ShardsError = err
+		return
+	}
+	f.ShardLeases = slices.DeleteFunc(list.Items, func(lease coordinationv1.Lease) bool { return !strings.HasPrefix(lease.Name, name+"-") })
 }
 
 // controllerLabels selects the Deployments of controllers. A Deployment that only serves webhooks does not handle PodManagers.

@@ -17,11 +17,16 @@ const maxLogLine = 16 << 10
 // LogStream is the log of one container.
 type LogStream struct{ Pod, Container string }
 
-// LogStreams returns the streams of pods: of the named container, or of all containers.
+// LogStreams returns the streams of pods: of the named container, or of all containers but init containers.
 func LogStreams(pods []*corev1.Pod, container string) (streams []LogStream) {
 	for _, pod := range pods {
 		for _, each := range pod.Spec.Containers {
 			if container == "" || each.Name == container {
+				streams = append(streams, LogStream{pod.Name, each.Name})
+			}
+		}
+		for _, each := range pod.Spec.InitContainers {
+			if each.Name == container {
 				streams = append(streams, LogStream{pod.Name, each.Name})
 			}
 		}

@@ -29,11 +29,15 @@ func TestCopyLogs(t *testing.T) {
 		t.Fatal(err)
 	}
 	pod := func(name string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "proxy"}}}}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}, {Name: "proxy"}},
+			InitContainers: []corev1.Container{{Name: "migrate"}}}}
 	}
 	streams := LogStreams([]*corev1.Pod{pod("web-0"), pod("web-1")}, "app")
 	if len(streams) != 2 || len(LogStreams([]*corev1.Pod{pod("web-0")}, "")) != 2 {
 		t.Fatalf("streams %v", streams)
+	}
+	if init := LogStreams([]*corev1.Pod{pod("web-0")}, "migrate"); len(init) != 1 || init[0].Container != "migrate" {
+		t.Errorf("an init container by name gives the streams %v", init)
 	}
 	var out strings.Builder
 	tail := int64(5)

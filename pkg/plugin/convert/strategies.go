@@ -17,6 +17,9 @@ func (c *conversion) strategy(kind v1.UpdateStrategyType, limits map[string]any)
 	c.spec["updateStrategy"] = strategy
 }
 
+// maxPercent is the highest percentage that the CRD admits for each limit.
+var maxPercent = map[string]int{"maxSurge": 9999, "maxUnavailable": 100, "partition": 100}
+
 // limit copies a number or percentage to the limits. If the field is missing and otherwise is not nil, it uses otherwise.
 func (c *conversion) limit(limits map[string]any, name string, otherwise any, path ...string) error {
 	value := c.take(append([]string{"spec"}, path...)...)
@@ -28,10 +31,11 @@ func (c *conversion) limit(limits map[string]any, name string, otherwise any, pa
 		if err != nil || !strings.HasSuffix(text, "%") {
 			return fmt.Errorf("spec.%s is %q, and not a percentage", strings.Join(path, "."), text)
 		}
-		if percent > 100 {
-			c.note("spec.%s: is 100%%, the most that convert writes; the source has %s", strings.Join(path, "."), text)
+		if most := maxPercent[name]; percent > most {
+			c.note("spec.%s: is %d%%, the most that a PodManager may have; the source has %s", strings.Join(path, "."), most, text)
+			percent = most
 		}
-		value = strconv.Itoa(min(percent, 100)) + "%"
+		value = strconv.Itoa(percent) + "%"
 	}
 	if value != nil {
 		limits[name] = value

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -152,6 +153,18 @@ func TestWithoutPods(t *testing.T) {
 	s.Manager.Status.UpdatedReplicas = 2
 	if _, err := simulate.Run(s, with(full, Image("v2")), options(t)); err == nil || !strings.Contains(err.Error(), "the role view grants this right: kubectl create rolebinding") {
 		t.Errorf("in the middle of a rollout: %v", err)
+	}
+}
+
+// If the user may read revisions and no pods, the revision of the pods is the stored one, whatever its name.
+func TestWithoutPodsButWithRevisions(t *testing.T) {
+	full := atRest(3, Limits("1", "0"))
+	stored := full.Stored[0].DeepCopy()
+	stored.Name, stored.Labels[v1.LabelRevision] = "web-other", "other"
+	full.Manager.Status.CurrentRevision, full.Manager.Status.UpdateRevision = stored.Name, stored.Name
+	s := snapshot.New(full.Manager, nil, []*appsv1.ControllerRevision{stored}, []string{"pods"}, Now)
+	if report := play(t, s, with(full, Image("v2")), options(t), simulate.Completed); report.Totals.Created != 3 {
+		t.Errorf("got %+v, %v", report.Totals, report.Notes)
 	}
 }
 

@@ -71,7 +71,7 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 		return fmt.Errorf("%s is not Ready with all pods updated, so a simulation needs %s, which you may not read in namespace %s; %s",
 			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice("", live.Manager.Namespace))
 	}
-	known := history.Find(history.Sources{Manager: live.Manager})
+	known := live.Revisions()
 	if known.Update.Name != status.UpdateRevision {
 		return fmt.Errorf("the revision of the pods is not known without reading %s; %s", strings.Join(live.Missing, " and "),
 			rights.ListRevisions.Advice("", live.Manager.Namespace))

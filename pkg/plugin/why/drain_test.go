@@ -71,7 +71,7 @@ func TestFindLeaving(t *testing.T) {
 			"Not all pods are ready: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of", "kubectl describe pod web-1 -n ns"},
 		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
 			"Misconfigured: NodesForbidden: disruption.onDrain",
-			"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes|" +
+			"kubectl create clusterrole podmanager-nodes --verb=list,watch --resource=nodes|" +
 				"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT"},
 	}
 	for name, test := range tests {

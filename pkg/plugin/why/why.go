@@ -98,7 +98,7 @@ func isHalted(s snapshot.Snapshot) bool {
 // grantNodes are commands that give a controller the right to watch nodes, and no other cluster-wide right: it may be a controller that has rights in
 // some namespaces only. The user fills in its ServiceAccount.
 var grantNodes = []string{
-	"kubectl create clusterrole podmanager-nodes --verb=get,list,watch --resource=nodes",
+	"kubectl create clusterrole podmanager-nodes --verb=list,watch --resource=nodes",
 	"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT",
 }
 

@@ -11,7 +11,7 @@ for _, condition in ipairs(status.conditions or {}) do
   end
 end
 if not hasFailed then
-  error("no revision was rolled back or has halted, so there is none to try again; restart replaces the pods", 0)
+  error("no revision was rolled back, has halted or has missed its deadline, so there is none to retry; restart replaces the pods", 0)
 end
 
 -- The rest is the action restart.
