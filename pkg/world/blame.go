@@ -18,8 +18,9 @@ type blame struct {
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
-	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it.
-	told, inherited bool
+	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it. anew is set if the user
+	// has changed the failure policy since: then what the status has reported does not count.
+	told, inherited, anew bool
 }
 
 // blamePod records that a pod has failed on its own. If the kubelet has not seen the update to the pod's revision yet, the failure does not count
@@ -31,7 +32,9 @@ func (w *World) blamePod(p *corev1.Pod) {
 		w.logf("  %s fails before its node has seen the change", p.Name)
 		return
 	}
-	hidden.blame.inherited = false
+	if hidden.blame.inherited { // the status has reported the failure of the other pod, and not this one
+		hidden.blame.inherited, hidden.blame.told = false, false
+	}
 	if hash := w.hashOf(p); hidden.blame.revision != hash || hidden.blame.since.IsZero() {
 		hidden.blame = blame{revision: hash, since: w.Now}
 		w.logf("  %s fails", p.Name)
@@ -69,8 +72,8 @@ func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 // isTold reports whether the status reports a failure of the pod, or of another pod that it replaces. Anything before the first status of a rollout
 // does not count.
 func (w *World) isTold(p *corev1.Pod) bool {
-	told := w.Manager.Status.Rollout
-	return w.hidden[p.UID].blame.inherited || w.hidden[p.UID].blame.told || told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
+	told, known := w.Manager.Status.Rollout, w.hidden[p.UID].blame
+	return known.inherited || known.told || !known.anew && told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
 // inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
@@ -136,6 +139,7 @@ func (w *World) isGraceOver(b blame) bool {
 func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
+		hidden.blame.anew = false
 		hidden.blame.told = w.isTold(p)
 		switch {
 		case !nodes.IsReady(p):

@@ -85,7 +85,7 @@ func (v *verdicts) noticePolicy(w *World) {
 		case nodes.IsReady(p):
 			hidden.blame = blame{}
 		default:
-			hidden.blame = blame{revision: w.updateHash, since: w.Now}
+			hidden.blame = blame{revision: w.updateHash, since: w.Now, anew: true}
 		}
 	}
 }

@@ -26,17 +26,11 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	add := func(kind, reason, format string, args ...any) {
 		steps = append(steps, Transition{kind, reason, fmt.Sprintf(format, args...)})
 	}
-	// The first revision needs no event, because the events about created pods already show it.
-	if old.UpdateRevision != "" && old.UpdateRevision != status.UpdateRevision {
-		cause := ""
-		if text := manager.Annotations[v1.AnnotationChangeCause]; text != "" {
-			cause = ": " + text
+	if what := started(old, status); what != "" {
+		if cause := manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
+			what += ": " + cause
 		}
-		if status.UpdateRevision != status.CurrentRevision {
-			add(corev1.EventTypeNormal, v1.EventStarted, "Rolling out revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
-		} else if !areAllAvailable(status) {
-			add(corev1.EventTypeNormal, v1.EventStarted, "Returning to revision %s, image %s%s", status.UpdateRevision, status.Image, cause)
-		}
+		add(corev1.EventTypeNormal, v1.EventStarted, "%s", what)
 	}
 	if before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady); before != after {
 		if before == v1.ReasonPaused && !manager.Spec.Paused { // while it is paused, a refused request is another reason
@@ -61,6 +55,21 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 			pods(int(status.AvailableReplicas)))
 	}
 	return steps
+}
+
+// started returns which rollout has begun, or empty if none has. The first revision needs no event, because the events about created pods already
+// show it.
+func started(old, status *v1.PodManagerStatus) string {
+	switch {
+	case old.UpdateRevision == "" || old.UpdateRevision == status.UpdateRevision:
+		return ""
+	case status.UpdateRevision != status.CurrentRevision:
+		return fmt.Sprintf("Rolling out revision %s, image %s", status.UpdateRevision, status.Image)
+	case areAllAvailable(status):
+		return ""
+	default:
+		return fmt.Sprintf("Returning to revision %s, image %s", status.UpdateRevision, status.Image)
+	}
 }
 
 // transitionTo returns the event for a new reason of Ready. Its message is the condition's. It returns false if the reason has no event.
