@@ -44,7 +44,7 @@ func TestFailedPods(t *testing.T) {
 			want:     want{create: []int{2}, again: 9 * time.Second},
 		},
 		"a failed pod that has been replaced is in no backoff": {
-			observed: Observe(Manager(2), Pod(0, After(2)), FailedPod(1, time.Second, 1)),
+			observed: Observe(Manager(2), Pod(0, After(2), CreatedAgo(0)), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}},
 		},
 		"a failed pod whose replacement has failed, too, is replaced once": {
@@ -54,6 +54,10 @@ func TestFailedPods(t *testing.T) {
 		"a failed pod is not replaced by one that was created before it failed": {
 			observed: Observe(Manager(2), FailedPod(0, time.Minute, 0), FailedPod(1, 10*time.Second, 1)),
 			want:     want{create: []int{2, 3}, failures: []int{2, 1}},
+		},
+		"a failed pod is not replaced by a running one that was created before it failed": {
+			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, 10*time.Second, 0)),
+			want:     want{create: []int{3}, failures: []int{1}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
 		"a failed pod is not replaced by one of another revision": {
 			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older)),

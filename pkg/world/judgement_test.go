@@ -54,7 +54,7 @@ func (s *synced) checkBlame() error {
 }
 
 // checkFailed checks that a revision fails only if the grace period of at least failureThreshold blamed pods is over, or if the progress deadline
-// is exceeded while a pod of the revision is unavailable.
+// is exceeded while a pod of the revision is unavailable. The status has room for the times of 100 pods.
 func (s *synced) checkFailed() error {
 	if s.status.FailedRevision == "" || s.status.FailedRevision == s.before.FailedRevision {
 		return nil
@@ -69,7 +69,7 @@ func (s *synced) checkFailed() error {
 		return errors.New("the spec does not ask for a rollback")
 	case s.wasMarked():
 		return nil // its time was over under another policy
-	case graceOver < s.Manager.FailureThreshold() && !isLate:
+	case graceOver < min(s.Manager.FailureThreshold(), 100) && !isLate:
 		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
 			graceOver, s.Manager.FailureThreshold(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}

@@ -91,7 +91,7 @@ func TestAggregateStatus(t *testing.T) {
 		"one bakes":          {[]string{"updated", "baking"}, 5, "Baking", "m2: 2 of 2 pods available; if they stay", "Healthy"},
 		"one has halted":     {[]string{"updated", "halted"}, 5, "RolloutHalted", "m2: halted with 1 pod updated", "Degraded"},
 		"a rollback":         {[]string{"rolled-back", "rolling"}, 5, "RolledBack", "m1: 2 of 2 pods available; revision", "Degraded"},
-		"one at a partition": {[]string{"updated", "partition-reached"}, 5, "PartitionReached", "m2: 2 of 2 pods available; 1 updated, 1 left", "Suspended"},
+		"one at a partition": {[]string{"updated", "partition-reached"}, 5, "PartitionReached", "m2: 2 of 2 pods available; 1 updated, 1 not updated", "Suspended"},
 		"paused, one rolls":  {[]string{"paused-with-a-change-waiting", "rolling"}, 5, "RollingOut", "m2: 1 of 2 pods updated", "Progressing"},
 		"paused, one done":   {[]string{"updated", "paused-with-a-change-waiting"}, 5, "Paused", "m2: paused, 0 of 2 pods updated", "Suspended"},
 		"misconfigured":      {[]string{"misconfigured", "misconfigured"}, 5, "AllReplicasAvailable", "m1 and 1 more: 2 of 2 pods available", "Degraded"},

@@ -61,9 +61,9 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 		finishedAt := podstate.FinishedAt(pod, now)
 		retry.Due = finishedAt.Add(BackOff(retry.Failures))
 		key := [2]int{retry.Failures, retry.Disruptions}
-		// A finished pod that was created before this pod failed is not its replacement.
+		// A pod that was created before this pod failed is not its replacement.
 		at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
-			return !podstate.IsFinished(other) || !other.CreationTimestamp.Time.Before(finishedAt.Truncate(time.Second))
+			return !other.CreationTimestamp.Time.Before(finishedAt.Truncate(time.Second))
 		})
 		switch {
 		case pod.Labels[v1.LabelRevision] != revision.Hash:

@@ -36,7 +36,7 @@ func FuzzRetries(f *testing.F) {
 				t.Errorf("the replacement waits for %v", wait)
 			}
 			// The replacement has to be recognized. Otherwise each sync would create another one.
-			next := Pod(1, After(retry.Failures))
+			next := Pod(1, After(retry.Failures), CreatedAgo(0))
 			next.Annotations[v1.AnnotationDisruptionsBefore] = strconv.Itoa(retry.Disruptions)
 			if again := FindRetries(revision, []*corev1.Pod{next}, []*corev1.Pod{failed}, Now); len(again.Waiting)+len(again.Due) > 0 {
 				t.Errorf("a pod that was replaced after %d failures does not count as replaced", retry.Failures)

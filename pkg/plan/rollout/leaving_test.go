@@ -169,7 +169,7 @@ func TestFailureOfLeavingPodCountsOnce(t *testing.T) {
 
 // A failed pod of the old revision whose replacement leaves causes no backoff.
 func TestDrainCausesNoBackoff(t *testing.T) {
-	o := RollingOut(Next(3, Partition("100%"), replacesDrained), Pod(0), Pod(2), Pod(4, After(3)), FailedPod(1, 5*time.Second, 2))
+	o := RollingOut(Next(3, Partition("100%"), replacesDrained), Pod(0), Pod(2), Pod(4, After(3), CreatedAgo(0)), FailedPod(1, 5*time.Second, 2))
 	if got := ActionsOf(plan.Make(With(o, cordoned("node-4")))); got != "+3 old" {
 		t.Errorf("plans %q", got)
 	}
