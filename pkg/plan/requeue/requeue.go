@@ -25,7 +25,7 @@ const (
 	RequeueCache        = "cache"        // the cache may have caught up
 	RequeueName         = "name"         // a pod name that a foreign pod uses may be free again
 	RequeueRetry        = "retry"        // the last sync failed
-	RequeueUncertain    = "uncertain"    // the events of the controller's own writes start no sync; this sync runs in case they never arrive
+	RequeueUncertain    = "uncertain"    // the events of the controller's own writes start the next sync; this one runs in case they never arrive
 	RequeueRevisionName = "revisionName" // a revision gets another name
 	RequeueLeftovers    = "leftovers"    // the garbage collector should have deleted what a PodManager of the same name left behind
 	RequeueLeaving      = "leaving"      // a pod may have to leave by now

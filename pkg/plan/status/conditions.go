@@ -77,7 +77,7 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 	switch {
 	case ready.status == metav1.ConditionTrue:
 		return verdict{}
-	case r.Failure != nil && r.Failure.Refused():
+	case r.Failure != nil && r.Failure.Refused() && !isQuotaAboutToBeFree(r):
 		return yes(r.Failure.Reason, r.Failure.Message)
 	case r.Rollout == nil || r.Plan.ActsOnPods:
 		return verdict{}

@@ -2,6 +2,11 @@ package status_test
 
 import (
 	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -34,6 +39,32 @@ func TestQuotaForTheSurge(t *testing.T) {
 			status, _ := Compute(report)
 			if got := MessageIn(&status, v1.ConditionReady); got != test.want {
 				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}
+
+// A quota that terminating pods still use needs no user: the controller continues once they are gone.
+func TestQuotaOfTerminatingPods(t *testing.T) {
+	const quota, other = `pods "web-3" is forbidden: exceeded quota: small, requested: pods=1`, "violates PodSecurity"
+	overdue := func(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: Now.Add(-time.Hour)} }
+	tests := map[string]struct {
+		pods    []*corev1.Pod
+		message string
+		stalled bool
+	}{
+		"one terminates":              {[]*corev1.Pod{Pod(0), Pod(1), Pod(2, Terminating)}, quota, false},
+		"none terminates":             {[]*corev1.Pod{Pod(0), Pod(1)}, quota, true},
+		"one does not go away":        {[]*corev1.Pod{Pod(0), Pod(1), Pod(2, overdue)}, quota, true},
+		"the refusal is about others": {[]*corev1.Pod{Pod(0), Pod(1), Pod(2, Terminating)}, other, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := ReportOf(RollingOut(Next(3, Limits("0", "1")), test.pods...))
+			report.Failure = &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden, Message: test.message}
+			status, _ := Compute(report)
+			if got := meta.IsStatusConditionTrue(status.Conditions, v1.ConditionStalled); got != test.stalled {
+				t.Errorf("Stalled is %v: %+v", got, status.Conditions)
 			}
 		})
 	}

@@ -42,6 +42,13 @@ func isStuck(r Report, counts v1.PodManagerStatus) bool {
 	return len(stuck) > 0 && int(counts.Replicas) < r.Budget.Desired
 }
 
+// isQuotaAboutToBeFree reports whether a quota refuses a pod while terminating pods, which are not overdue, still use that quota.
+func isQuotaAboutToBeFree(r Report) bool {
+	return r.Failure.Quota() != "" && slices.ContainsFunc(r.Pods, func(pod *corev1.Pod) bool {
+		return pod.DeletionTimestamp != nil && podstate.UntilOverdue(pod, r.Now) > 0
+	})
+}
+
 // untilOverdue returns the time until the next pod becomes overdue; zero means never.
 func untilOverdue(r Report) time.Duration {
 	_, wait := overdue(r)
