@@ -91,6 +91,9 @@ func (w *World) currentHash() string {
 			return r.Hash
 		}
 	}
+	if w.Manager.Status.CurrentRevision == w.Manager.Name+"-"+w.updateHash { // the spec has its template
+		return w.updateHash
+	}
 	return ""
 }
 
