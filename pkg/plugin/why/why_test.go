@@ -115,8 +115,8 @@ func TestFind(t *testing.T) {
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
-		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxSurge: 0`,
-			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}' -n ns`},
+		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0`,
+			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}' -n ns`},
 		"a ServiceAccount that is missing": {`0 of 3 pods exist; pods "web-0" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`,
 			"kubectl get serviceaccount robot -n ns"},
 		"Pod Security": {`0 of 3 pods exist; pods "web-0" is forbidden: violates PodSecurity`, "kubectl get pm web -o jsonpath='{.spec.template}' -n ns"},
