@@ -92,7 +92,7 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 		}
 		return exit{code, err}
 	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; run '%s' to see why", manager.Name, hint)}
+		return exit{outcome.ExitCode(false), fmt.Errorf("%s; run '%s' to see why", follow.Failure(manager), hint)}
 	case follow.Deleted:
 		return fmt.Errorf("%s is being deleted", manager.Name)
 	}

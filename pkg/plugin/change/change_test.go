@@ -39,6 +39,12 @@ func TestVerbs(t *testing.T) {
 	rolledBack := func(m *v1.PodManager) {
 		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", FailedRevision: "web-2"}
 	}
+	refused := func(m *v1.PodManager) {
+		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{
+			{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden},
+			{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
+		}}
+	}
 	type verb = func(*v1.PodManager, time.Time) (Change, error)
 	tests := map[string]struct {
 		verb    verb
@@ -64,6 +70,8 @@ func TestVerbs(t *testing.T) {
 			"retries web-2 (it is paused; the pods are replaced once it is resumed)", ""},
 		"retry what did not fail": {Retry, Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "",
 			"no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; to replace the pods, run 'kubectl pm restart web -n ns'"},
+		"retry what is refused": {Retry, Manager(3, refused), "", "",
+			"the API server refuses the pods of web, and the controller tries again by itself, within about a minute; run 'kubectl pm why web -n ns' to see why"},
 		"retry too soon":       {Retry, Manager(3), "", "", "has not seen the last change of web yet; run 'kubectl pm status web -n ns' first"},
 		"pause":                {Pause, Manager(3), `[{"op":"add","path":"/spec/paused","value":true}]`, "paused (scaling and healing go on)", ""},
 		"pause what is paused": {Pause, Manager(3, Paused), "", "is paused already", ""},

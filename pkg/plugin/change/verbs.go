@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -39,6 +40,9 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	switch {
 	case status.ObservedGeneration != manager.Generation:
 		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s' first", manager.Name, text.Hint(manager.Namespace, "status", manager.Name))
+	case !hasFailed(status) && follow.RefusesPods(manager):
+		return Change{}, fmt.Errorf("there is nothing to retry: the API server refuses the pods of %s, and %s; run '%s' to see why",
+			manager.Name, follow.TriesAgain, text.Hint(manager.Namespace, "why", manager.Name))
 	case !hasFailed(status):
 		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; "+
 			"to replace the pods, run '%s'",

@@ -127,9 +127,14 @@ func TestFind(t *testing.T) {
 			m.Spec.Image, m.Spec.Template = "", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
 			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
+				{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
 			}}
-			if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.Join(got.Next, "|") != refusal.next {
+			got := Find(snapshot.New(m, nil, nil, nil, Now))
+			if strings.Join(got.Next, "|") != refusal.next {
 				t.Errorf("next is %q, want %q", got.Next, refusal.next)
+			}
+			if want := ". Once the reason is gone, wait: the controller tries again by itself, within about a minute."; !strings.HasSuffix(got.Cause, want) {
+				t.Errorf("the cause is %q, and does not end with %q", got.Cause, want)
 			}
 		})
 	}
