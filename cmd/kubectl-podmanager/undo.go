@@ -22,7 +22,7 @@ func (p *plugin) undo() *cobra.Command {
 		Short: "Write the template of an earlier revision into the spec",
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision, undo
 returns to the last good revision or, if the spec has the template of that one already, to the newest other revision that has not failed. A second
-undo reverts the first.`,
+undo reverts the first, unless the first has left a failed revision: undo returns to such a revision only with --to-revision.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 

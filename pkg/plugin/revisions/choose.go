@@ -2,6 +2,7 @@ package revisions
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,21 +35,24 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 // Present returns the revision of the current template.
 func Present(s snapshot.Snapshot) snapshot.Revision { return s.History()[0] }
 
-// Previous returns the revision that undo returns to: the last good one, unless that is the current template, or else the newest other one that
-// has not failed. It chooses a failed one only if there is no other. So the first undo leaves a failed revision, and a second undo reverts the
-// first.
+// Previous returns the revision that undo returns to: the last good one, unless that is the current template, or else the newest other one. It never
+// chooses one that has failed. So the first undo leaves a failed revision, and a second undo reverts the first unless that would be a return to one.
 func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
-	others := s.History()[1:]
+	isKnown := func(r snapshot.Revision) bool { return r.Number > 0 }
 	for _, fits := range []func(snapshot.Revision) bool{
 		func(r snapshot.Revision) bool { return r.Name == s.Manager.Status.CurrentRevision },
-		func(r snapshot.Revision) bool { return r.Number > 0 && !r.Failed },
-		func(r snapshot.Revision) bool { return r.Number > 0 },
+		isKnown,
 	} {
-		for _, revision := range others {
-			if fits(revision) && revision.Template != nil {
+		for _, revision := range s.History()[1:] {
+			if fits(revision) && revision.Template != nil && !revision.Failed {
 				return revision, nil
 			}
 		}
+	}
+	if slices.ContainsFunc(s.History()[1:], isKnown) { // all of them have failed
+		anyway := text.Hint(s.Manager.Namespace, "undo", s.Manager.Name, "--to-revision", "REVISION")
+		return snapshot.Revision{}, fmt.Errorf("%s has no other revision that has not failed; '%s' shows its revisions, "+
+			"and '%s' returns to one all the same", s.Manager.Name, hintAtHistory(s), anyway)
 	}
 	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
 }

@@ -59,7 +59,10 @@ func TestPrevious(t *testing.T) {
 		"one that is not stored yet":   {stored("c", "b", "a", "b"), "b"},
 		"undone, and done again":       {stored("b", "b", "c", "a", "b"), "a"},
 		"the one before has failed":    {failed(stored("c", "c", "a", "b", "c"), "b"), "a"},
-		"all others have failed":       {failed(stored("c", "c", "a", "b", "c"), "a", "b"), "b"},
+		"undone, after it has failed":  {failed(stored("b", "b", "a", "c", "b"), "a", "c"), ""},
+		"the only other has failed":    {stored("a", "a", "bad", "a"), ""},
+		"none is good, one has failed": {failed(stored("c", "", "a", "b", "c"), "b"), "a"},
+		"the good one is marked":       {failed(stored("c", "b", "a", "b", "c"), "b"), "a"},
 		"nothing else":                 {stored("a", "a", "a"), ""},
 		"nothing at all":               {stored("a", ""), ""},
 	}
@@ -71,6 +74,10 @@ func TestPrevious(t *testing.T) {
 			}
 			if hint := "'kubectl pm history web -n ns' shows its revisions"; err != nil && !strings.Contains(err.Error(), hint) {
 				t.Errorf("got %v, want %s", err, hint)
+			}
+			hasOthers := len(test.snapshot.Stored) > 1
+			if hint := "'kubectl pm undo web --to-revision REVISION -n ns'"; err != nil && strings.Contains(err.Error(), hint) != hasOthers {
+				t.Errorf("got %v; the hint %s is for a PodManager with other revisions", err, hint)
 			}
 		})
 	}
