@@ -58,7 +58,7 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 	if err != nil {
 		return err
 	}
-	what, err := change.Undo(s.Manager, to)
+	what, err := change.Undo(s, to)
 	if err != nil {
 		return err
 	}

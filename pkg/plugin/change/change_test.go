@@ -60,6 +60,9 @@ func TestVerbs(t *testing.T) {
 			"restarted (it is paused; the pods are replaced once it is resumed)", ""},
 		"restart with OnDelete": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy)), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
 			"restarted (its update strategy is OnDelete: a pod is replaced when you delete it)", ""},
+		"restart with OnDelete, paused": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy), Paused),
+			`[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
+			"restarted (it is paused, and its update strategy is OnDelete: once it is resumed, a pod is replaced when you delete it)", ""},
 		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
 		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
@@ -88,6 +91,11 @@ func TestVerbs(t *testing.T) {
 		"promote OnDelete": {Promote(intstr.FromInt32(0)), Manager(10, Strategy(v1.OnDeleteStrategy)), "", "", "has no partition to lower"},
 		"the image": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
 			"image updated: nginx:2, was nginx", ""},
+		"the image, with OnDelete": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Strategy(v1.OnDeleteStrategy)),
+			`[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
+			"image updated: nginx:2, was nginx (its update strategy is OnDelete: a pod is replaced when you delete it)", ""},
+		"the image, while paused": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Paused), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
+			"image updated: nginx:2, was nginx (it is paused; outdated pods are updated once it is resumed)", ""},
 		"the image, and why": {SetImage(map[string]string{"app": "nginx:2"}, "a try"), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"},` +
 			`{"op":"add","path":"/metadata/annotations","value":{"kubernetes.io/change-cause":"a try"}}]`, "image updated: nginx:2, was nginx", ""},
 		"the cause of the old image goes": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Because("before")),

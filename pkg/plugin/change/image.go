@@ -67,7 +67,7 @@ func SetImage(images map[string]string, cause string) func(*v1.PodManager, time.
 			return nothing("has that image already")
 		}
 		c.setCause(manager, cause)
-		c.Said = "image updated: " + strings.Join(said, "; ")
+		c.Said = "image updated: " + strings.Join(said, "; ") + waits(manager, "outdated pods are updated")
 		return c, nil
 	}
 }

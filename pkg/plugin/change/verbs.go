@@ -23,14 +23,23 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 		at = last.UTC().Add(time.Second) // a second restart within the same second must count as well
 	}
 	c.set(metav1.NewTime(at), "spec", "restartAt")
-	c.Said = "restarted"
-	switch {
-	case manager.Strategy() == v1.OnDeleteStrategy:
-		c.Said += " (its update strategy is OnDelete: a pod is replaced when you delete it)"
-	case manager.Spec.Paused:
-		c.Said += " (it is paused; the pods are replaced once it is resumed)"
-	}
+	c.Said = "restarted" + waits(manager, "the pods are replaced")
 	return c, nil
+}
+
+// waits returns what pods wait for after a change of the template or of the partition, if they do not follow at once. later is what happens to them
+// after a pause. With OnDelete, a pod that is deleted during a pause keeps its revision.
+func waits(manager *v1.PodManager, later string) string {
+	switch isOnDelete := manager.Strategy() == v1.OnDeleteStrategy; {
+	case isOnDelete && manager.Spec.Paused:
+		return " (it is paused, and its update strategy is OnDelete: once it is resumed, a pod is replaced when you delete it)"
+	case isOnDelete:
+		return " (its update strategy is OnDelete: a pod is replaced when you delete it)"
+	case manager.Spec.Paused:
+		return " (it is paused; " + later + " once it is resumed)"
+	default:
+		return ""
+	}
 }
 
 // Retry retries a revision that was rolled back, or whose rollout has halted or missed its deadline. The controller does so when the template
@@ -104,9 +113,7 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		} else {
 			c.set(to, "spec", "updateStrategy", "rollingUpdate", "partition")
 		}
-		if manager.Spec.Paused {
-			c.Said += " (it is paused; more pods are updated once it is resumed)"
-		}
+		c.Said += waits(manager, "more pods are updated")
 		return c, nil
 	}
 }
