@@ -152,6 +152,8 @@ func with(template *corev1.PodTemplateSpec, changed field) *corev1.PodTemplateSp
 func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
 	diff, obstacle := compare.Templates(from, to)
 	switch {
+	case from != nil && to != nil && from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt]:
+		return NewPod, "the time of the restart differs" // the user restarts the pods, or undoes a restart
 	case obstacle != "":
 		return NewPod, obstacle
 	case len(diff.Images) > 0 && len(diff.Resources) > 0:

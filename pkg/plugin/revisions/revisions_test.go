@@ -178,6 +178,19 @@ func TestDiffForPods(t *testing.T) {
 	}
 }
 
+// undo of a restart replaces the pods once more, although the user has not asked for another restart.
+func TestUndoOfARestart(t *testing.T) {
+	before, after := Manager(3), Manager(3, func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} })
+	s := snapshot.New(after, nil, []*appsv1.ControllerRevision{Stored(before, 1), Stored(after, 2)}, nil, Now)
+	to, err := revisions.Previous(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := revisions.Undo(s, to).Summary(), "Pods are replaced: the time of the restart differs."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	image := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "app:2" }
 	cpu := func(t *corev1.PodTemplateSpec) {
@@ -229,7 +242,10 @@ func TestDiff(t *testing.T) {
 		}, v1.InPlaceIfPossible,
 			`spec.containers[new] <none> {"image":"new:1","name":"new","resources":{}} new pod | Pods are replaced: template.spec.containers differs.`},
 		"a restart": {restart, v1.InPlaceIfPossible,
-			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | Pods are replaced: a restart was asked for."},
+			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | Pods are replaced: the time of the restart differs."},
+		"a restart, only in place": {restart, v1.InPlaceOnly,
+			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
+				"Pods stay as they are: podUpdatePolicy is InPlaceOnly, and the time of the restart differs."},
 		"an image after a restart": {func(t *corev1.PodTemplateSpec) { image(t); restart(t) }, v1.RecreatePods,
 			"spec.containers[app].image app:1 app:2 new pod | metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
 				"Pods are replaced: podUpdatePolicy is Recreate."},
