@@ -9,6 +9,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -43,6 +44,9 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 		return err
 	}
 	c, s, err := p.readOne(ctx, argument)
+	if err == nil {
+		err = follow.RefuseDeleted(s.Manager)
+	}
 	if err == nil {
 		err = needsRevisions(s)
 	}

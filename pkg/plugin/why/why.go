@@ -59,6 +59,7 @@ func Find(s snapshot.Snapshot) Answer {
 		answer.say("pod %s: %s", overdue.Pod.Name, overdue.Text)
 	}
 	answer.addLeaving(s)
+	answer.addDeletion(s)
 	cause := causeFor(s, answer.Reason)
 	answer.Cause = sentence(cause.lead, follow.Message(manager))
 	if follow.RefusesPods(manager) {
