@@ -59,6 +59,11 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, 10*time.Second, 0)),
 			want:     want{create: []int{3}, failures: []int{1}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
+		"the first replacement is that of the pod that failed first": {
+			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0),
+				Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, time.Minute, 0, CreatedAgo(time.Minute))),
+			want: want{create: []int{3, 4}, failures: []int{1, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
+		},
 		"a failed pod is not replaced by one of another revision": {
 			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older)),
 			want:     want{create: []int{2, 3}, failures: []int{1, 0}},

@@ -55,10 +55,12 @@ func (s *synced) checkMade() error {
 	return nil
 }
 
-// isRolledBack reports whether the new revision has failed, according to the status or its mark, and there is a good one to return to.
+// isRolledBack reports whether the new revision has failed, according to the status or its mark, and there is a good one to return to. If there is a
+// newer revision, the template has changed since, and the failure no longer counts.
 func (s *synced) isRolledBack() bool {
 	isMarked := func(r *appsv1.ControllerRevision) bool {
-		return r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
+		isNewest := !slices.ContainsFunc(s.Revisions, func(other *appsv1.ControllerRevision) bool { return other.Revision > r.Revision })
+		return isNewest && r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
 	}
 	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
 		s.Manager.OnFailure() == v1.RollbackOnFailure && s.currentHash() != "" && slices.ContainsFunc(s.Revisions, isMarked)

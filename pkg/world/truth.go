@@ -91,6 +91,9 @@ func (w *World) currentHash() string {
 			return r.Hash
 		}
 	}
+	if w.Manager.Status.CurrentRevision == w.Manager.Name+"-"+w.updateHash { // the spec has its template
+		return w.updateHash
+	}
 	return ""
 }
 
@@ -280,10 +283,11 @@ func (b *bakingWatch) note(w *World) {
 	}
 }
 
-// isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to do.
+// isBaking reports whether all pods are to have the new revision, enough of them are available, and nothing is left to do. An orphan that the
+// controller could not adopt is not a pod of the PodManager yet.
 func (w *World) isBaking() bool {
 	desired := w.Manager.DesiredReplicas()
-	isLeftOver := len(w.oldPods()) > 0 && (w.Manager.Strategy() != v1.OnDeleteStrategy || w.Manager.Spec.Paused)
+	isLeftOver := slices.ContainsFunc(w.oldPods(), w.isOurs) && (w.Manager.Strategy() != v1.OnDeleteStrategy || w.Manager.Spec.Paused)
 	isFailing := w.countDown() >= w.Manager.FailureThreshold() && w.Manager.OnFailure() != v1.ContinueOnFailure
 	return desired > 0 && w.desiredUpdated() == desired && !isLeftOver && !isFailing && !slices.ContainsFunc(w.activePods(), w.isChanging) &&
 		w.countAvailable(w.updateHash) >= w.enough()

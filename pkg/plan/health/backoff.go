@@ -55,8 +55,12 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 			replacements[key] = append(replacements[key], pod)
 		}
 	}
+	for _, pods := range replacements {
+		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	}
 	var found Retries
-	for _, pod := range NewestFirst(finished, now) {
+	// The pod that failed first was replaced first. A pod that failed as soon as it was created must not take the replacement of an older one.
+	for _, pod := range slices.Backward(NewestFirst(finished, now)) {
 		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
 		finishedAt := podstate.FinishedAt(pod, now)
 		retry.Due = finishedAt.Add(BackOff(retry.Failures))
