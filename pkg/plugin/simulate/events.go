@@ -2,9 +2,8 @@ package simulate
 
 import (
 	"cmp"
-	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -253,7 +252,8 @@ func (r *recorder) actions(decided plan.Plan) []Event {
 	return events
 }
 
-// creations returns the pods that a plan creates, or that the API server refuses. The controller does not request those after a refused one.
+// creations returns the pods that a plan creates, or that the API server refuses. The controller does not request those after a refused one, whether
+// or not the refusal was recorded before.
 func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue.Failure) (events []Event) {
 	for _, creation := range decided.Create {
 		name := podstate.PodName(w.Manager.Name, creation.Index)
@@ -266,8 +266,10 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 		case exists:
 			r.totals.Created++
 			events = append(events, event)
-		case failure != nil && !r.refused[name]:
-			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message, name)
+		case failure != nil && r.refused[name]:
+			return events
+		case failure != nil:
+			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message)
 			r.refusal = cmp.Or(r.refusal, failure.Message)
 			return append(events, event)
 		}
@@ -275,13 +277,11 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 	return events
 }
 
+// named matches the beginning of a refusal that names a pod. "is forbidden" says no more than the event, "is invalid" does.
+var named = regexp.MustCompile(`^\w+ "[^"]*" is (forbidden: )?`)
+
 // withoutName returns a refusal without the name of its pod, which the event has already.
-func withoutName(refusal, name string) string {
-	if kind, rest, found := strings.Cut(refusal, fmt.Sprintf(" %q is ", name)); found && !strings.Contains(kind, " ") {
-		return rest
-	}
-	return refusal
-}
+func withoutName(refusal string) string { return named.ReplaceAllString(refusal, "") }
 
 // isGivenUp reports whether a halted rollout stays halted until the user acts.
 func isGivenUp(status *v1.PodManagerStatus) bool {
