@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -39,8 +40,8 @@ type Step struct {
 type Event struct {
 	Action string `json:"action"`
 	Pod    string `json:"pod,omitempty"`
-	// Why is the reason of a deletion, of a creation or of a refused eviction, the failure of a pod, the nodes of a drain, or the message of a
-	// controller event.
+	// Why is the reason of a deletion, of a creation or of a refused eviction, the failure of a pod, the nodes of a drain, how many pods are updated and
+	// available when a rollout completes, or the message of another controller event.
 	Why string `json:"why,omitempty"`
 	// IsOld reports whether the pod is created from, or updated to, the old revision.
 	IsOld bool `json:"isOld,omitempty"`
@@ -191,7 +192,11 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue
 	r.add(now, r.actions(decided)...)
 	r.add(now, r.creations(w, decided, failure)...)
 	for _, transition := range status.Transitions(w.Manager, before, after) {
-		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
+		event := Event{Action: transition.Reason, Why: transition.Message}
+		if event.Action == v1.EventCompleted {
+			event.Why = completion(w.Manager, after)
+		}
+		r.add(now, event)
 	}
 	if !isGivenUp(before) && isGivenUp(after) {
 		r.add(now, Event{Action: GivenUp})
@@ -282,6 +287,16 @@ var named = regexp.MustCompile(`^\w+ "[^"]*" is (forbidden: )?`)
 
 // withoutName returns a refusal without the name of its pod, which the event has already.
 func withoutName(refusal string) string { return named.ReplaceAllString(refusal, "") }
+
+// completion says how a rollout completes. It may complete before all pods are available: once enough of them have been available for the bake time.
+// Others may then be missing, unavailable or, with OnDelete, outdated.
+func completion(manager *v1.PodManager, status *v1.PodManagerStatus) string {
+	desired := manager.DesiredReplicas()
+	if updated, available := int(status.UpdatedReplicas), int(status.AvailableReplicas); min(updated, available) < max(desired, int(status.Replicas)) {
+		return fmt.Sprintf("the rollout completes with %d of %s updated, and %d available", updated, pods(desired), available)
+	}
+	return "all pods are updated and available"
+}
 
 // isGivenUp reports whether a halted rollout stays halted until the user acts.
 func isGivenUp(status *v1.PodManagerStatus) bool {
