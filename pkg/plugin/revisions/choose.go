@@ -57,6 +57,15 @@ func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
 	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
 }
 
+// Baseline returns the revision with which diff compares the present template: the one that undo returns to.
+func Baseline(s snapshot.Snapshot) (snapshot.Revision, error) {
+	if revision, err := Previous(s); err == nil {
+		return revision, nil
+	}
+	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to compare the present template with ('%s' shows its revisions); "+
+		"to compare it with a manifest, run '%s'", s.Manager.Name, hintAtHistory(s), text.Hint(s.Manager.Namespace, "diff", s.Manager.Name, "-f", "FILE"))
+}
+
 // Doubt returns why it may be wrong to return to a revision. It is empty if nothing speaks against it.
 func Doubt(s snapshot.Snapshot, to snapshot.Revision) string {
 	switch {

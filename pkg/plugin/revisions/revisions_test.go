@@ -83,6 +83,19 @@ func TestPrevious(t *testing.T) {
 	}
 }
 
+// Without revisions as arguments, diff compares with the revision that undo returns to. If there is none, it does not speak of a return.
+func TestBaseline(t *testing.T) {
+	if got, err := revisions.Baseline(stored("c", "b", "a", "b", "c")); err != nil || snapshot.Images(got.Template) != "b" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err := revisions.Baseline(stored("a", "a", "a"))
+	const want = "web has no other revision to compare the present template with ('kubectl pm history web -n ns' shows its revisions); " +
+		"to compare it with a manifest, run 'kubectl pm diff web -f FILE -n ns'"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 func TestChoose(t *testing.T) {
 	s := stored("b", "b", "a", "b")
 	for _, wanted := range []string{"1", s.Stored[0].Name, s.Stored[0].Labels[v1.LabelRevision]} {
