@@ -88,6 +88,9 @@ func TestBaseline(t *testing.T) {
 	if got, err := revisions.Baseline(stored("c", "b", "a", "b", "c")); err != nil || snapshot.Images(got.Template) != "b" {
 		t.Errorf("got %v, %v", got, err)
 	}
+	if got, err := revisions.Baseline(failed(stored("c", "b", "b", "c"), "b")); err != nil || snapshot.Images(got.Template) != "b" {
+		t.Errorf("the only other revision has failed: got %v, %v", got, err)
+	}
 	_, err := revisions.Baseline(stored("a", "a", "a"))
 	const want = "web has no other revision to compare the present template with ('kubectl pm history web -n ns' shows its revisions); " +
 		"to compare it with a manifest, run 'kubectl pm diff web -f FILE -n ns'"
