@@ -115,8 +115,8 @@ func TestFind(t *testing.T) {
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
-		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxSurge: 0`,
-			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}' -n ns`},
+		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0`,
+			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}' -n ns`},
 		"a ServiceAccount that is missing": {`0 of 3 pods exist; pods "web-0" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`,
 			"kubectl get serviceaccount robot -n ns"},
 		"Pod Security": {`0 of 3 pods exist; pods "web-0" is forbidden: violates PodSecurity`, "kubectl get pm web -o jsonpath='{.spec.template}' -n ns"},
@@ -127,9 +127,14 @@ func TestFind(t *testing.T) {
 			m.Spec.Image, m.Spec.Template = "", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
 			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
+				{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
 			}}
-			if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.Join(got.Next, "|") != refusal.next {
+			got := Find(snapshot.New(m, nil, nil, nil, Now))
+			if strings.Join(got.Next, "|") != refusal.next {
 				t.Errorf("next is %q, want %q", got.Next, refusal.next)
+			}
+			if want := ". Once the reason is gone, wait: the controller tries again by itself, within about a minute."; !strings.HasSuffix(got.Cause, want) {
+				t.Errorf("the cause is %q, and does not end with %q", got.Cause, want)
 			}
 		})
 	}
