@@ -68,9 +68,13 @@ func causeOf(reason string) cause {
 
 // causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, the cause says so.
 func causeFor(s snapshot.Snapshot, reason string) cause {
+	failed := s.Condition(v1.ConditionReplicaFailure).Reason
+	isOfOther := failed != "" && failed != v1.ReasonFailedCreate && (reason == v1.ReasonForbidden || reason == v1.ReasonInvalidPod)
 	switch isMissing := reason == v1.ReasonTooFew; {
 	case s.Manager.DeletionTimestamp != nil:
 		return deletionCause(s)
+	case isOfOther: // the API server refuses another request than the creation of a pod
+		return causeOf(failed)
 	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
 		return causeOf(v1.ReasonStuck)
 	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):

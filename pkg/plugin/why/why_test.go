@@ -38,6 +38,12 @@ func refusedFor(o plan.Observed, reason string) snapshot.Snapshot {
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 
+func notStored(s snapshot.Snapshot) snapshot.Snapshot {
+	s.Manager.Status.Conditions = append(s.Manager.Status.Conditions,
+		metav1.Condition{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedStore})
+	return s
+}
+
 func noImage(p *corev1.Pod) {
 	Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})(p)
 }
@@ -85,6 +91,8 @@ func TestFind(t *testing.T) {
 			evidence: "", next: "kubectl edit pm web -n ns"},
 		"an invalid second revision": {snapshot: refusedFor(RollingOut(Manager(3, Image("v2")), Pods3()...), v1.ReasonInvalidPod), cause: "The API server refuses the pod: no.",
 			next: "kubectl pm diff web -n ns|kubectl pm undo web -n ns|kubectl edit pm web -n ns"},
+		"a revision that cannot be stored": {snapshot: notStored(refusedFor(Observe(Manager(3)), v1.ReasonForbidden)),
+			cause: "The controller cannot store the revision: no.", next: "kubectl pm check web -n ns"},
 		"partition": {snapshot: of(ReadyFor(time.Hour), Partition("2")), cause: "The partition holds the rollout: ",
 			next: "kubectl pm promote web -n ns"},
 		"not ready": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(2, Container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})))),
