@@ -40,6 +40,25 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// If one sync cannot delete all pods of a large scale-down, it creates none: there are still more than replicas + maxSurge. Pods that have finished do
+// not count.
+func TestBoundOfDeletesLeavesNoRoom(t *testing.T) {
+	var active, finished []*corev1.Pod
+	for i := range MaxPerSync + 50 {
+		active, finished = append(active, Pod(i)), append(finished, FailedPod(i, time.Hour, 0, V2))
+	}
+	next := func() *v1.PodManager { return Next(4, Limits("1", "2")) }
+	for name, test := range map[string]struct {
+		pods    []*corev1.Pod
+		creates bool
+	}{"active": {active, false}, "some active": {active[:MaxPerSync], true}, "finished": {finished, true}} {
+		plan := Make(RollingOut(next(), test.pods...))
+		if got := len(plan.Create) > 0; got != test.creates {
+			t.Errorf("%s: deletes %d and creates %d pods", name, len(plan.Delete), len(plan.Create))
+		}
+	}
+}
+
 // If refused requests are in backoff, the next sync is due when the backoff is over, not at once, even if one sync could not send all of them.
 func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	var pods []*corev1.Pod
