@@ -21,6 +21,20 @@ type blame struct {
 	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it. anew is set if the user
 	// has changed the failure policy since: then what the status has reported does not count.
 	told, inherited, anew bool
+	// passedAt is when the pod got the blame of another pod that had been ready for long enough, see passBlame.
+	passedAt time.Time
+}
+
+// noteRollout records which revision is the new one. If that is another one than before, a rollout begins: what the status has reported of an earlier
+// rollout of the same revision does not count any more.
+func (w *World) noteRollout(hash string) {
+	if hash == w.updateHash {
+		return
+	}
+	w.updateHash = hash
+	for _, p := range w.Pods {
+		w.hidden[p.UID].blame.told = false
+	}
 }
 
 // blamePod records that a pod has failed on its own. If the kubelet has not seen the update to the pod's revision yet, the failure does not count
@@ -152,8 +166,10 @@ func (w *World) noteRecoveries() {
 			continue
 		}
 		since := hidden.ReadySince // regardless of the kubelet's clock
-		if hidden.updatedAt.After(since) {
-			since = hidden.updatedAt
+		for _, later := range []time.Time{hidden.updatedAt, hidden.blame.passedAt} {
+			if later.After(since) {
+				since = later
+			}
 		}
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
@@ -164,15 +180,23 @@ func (w *World) noteRecoveries() {
 	}
 }
 
-// passBlame passes inherited blame on if another pod that was created since the failure is not ready. No status shows which of several new pods is
-// the replacement.
+// passBlame passes inherited blame on to the pod that the status names instead, or else to another pod that was created since the failure and is not
+// ready. Nothing but the status shows which of several pods is the replacement of a pod that is gone.
 func (w *World) passBlame(p *corev1.Pod, b blame) {
-	for _, other := range w.activePods() {
-		hidden := w.hidden[other.UID]
-		if b.inherited && other != p && hidden.blame.since.IsZero() && w.hashOf(other) == b.revision && !nodes.IsReady(other) &&
-			!other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second)) {
-			hidden.blame = b
-			return
-		}
+	if !b.inherited {
+		return
+	}
+	others := slices.DeleteFunc(w.activePods(), func(other *corev1.Pod) bool {
+		return other == p || !w.hidden[other.UID].blame.since.IsZero() || w.hashOf(other) != b.revision
+	})
+	at := slices.IndexFunc(others, w.isTold)
+	if at < 0 {
+		at = slices.IndexFunc(others, func(other *corev1.Pod) bool {
+			return !nodes.IsReady(other) && !other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second))
+		})
+	}
+	if at >= 0 {
+		b.passedAt = w.Now
+		w.hidden[others[at].UID].blame = b
 	}
 }
