@@ -86,8 +86,14 @@ func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 // isTold reports whether the status reports a failure of the pod, or of another pod that it replaces. Anything before the first status of a rollout
 // does not count.
 func (w *World) isTold(p *corev1.Pod) bool {
-	told, known := w.Manager.Status.Rollout, w.hidden[p.UID].blame
-	return known.inherited || known.told || !known.anew && told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
+	known := w.hidden[p.UID].blame
+	return known.inherited || known.told || !known.anew && w.isInStatus(p)
+}
+
+// isInStatus reports whether the status names the pod as failing.
+func (w *World) isInStatus(p *corev1.Pod) bool {
+	told := w.Manager.Status.Rollout
+	return told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
 // inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
@@ -172,6 +178,9 @@ func (w *World) noteRecoveries() {
 			}
 		}
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
+		if !w.Now.Before(since.Add(takes - time.Second)) { // the pod may have recovered: the times in the status are whole seconds
+			hidden.blame.told = w.isInStatus(p)
+		}
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.logf("  %s has recovered", p.Name)
 			w.passBlame(p, hidden.blame)
@@ -189,7 +198,7 @@ func (w *World) passBlame(p *corev1.Pod, b blame) {
 	others := slices.DeleteFunc(w.activePods(), func(other *corev1.Pod) bool {
 		return other == p || !w.hidden[other.UID].blame.since.IsZero() || w.hashOf(other) != b.revision
 	})
-	at := slices.IndexFunc(others, w.isTold)
+	at := slices.IndexFunc(others, w.isInStatus)
 	if at < 0 {
 		at = slices.IndexFunc(others, func(other *corev1.Pod) bool {
 			return !nodes.IsReady(other) && !other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second))
