@@ -243,10 +243,11 @@ func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	p.Annotate = p.Annotate[:min(len(p.Annotate), max(1, budget.MaxSurge+budget.MaxUnavailable))]
 }
 
-// bound limits a plan to what one sync may do. If active pods that are to be deleted stay until the next sync, there is no room for new ones yet.
+// bound limits a plan to what one sync may do. If active pods that are to be deleted stay until the next sync, the rest of the plan waits for them: it
+// relies on their deletion.
 func (p *Plan) bound(now time.Time) {
 	if len(p.Delete) > MaxPerSync && slices.ContainsFunc(p.Delete[MaxPerSync:], deletesActive) {
-		p.Create = nil
+		p.Create, p.Update = nil, nil
 	}
 	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Update) > MaxPerSync {
 		p.Again = requeue.Requeue{At: now, Why: requeue.RequeueMore}
