@@ -40,6 +40,36 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// If one sync cannot delete all pods of a large scale-down, it neither creates nor updates pods: there are still more than replicas + maxSurge, and
+// pods that are to be deleted may be unavailable. Pods that have finished do not count.
+func TestBoundOfDeletesComesFirst(t *testing.T) {
+	var active, finished []*corev1.Pod
+	for i := range MaxPerSync + 50 {
+		active, finished = append(active, Pod(i)), append(finished, FailedPod(i, time.Hour, 0, V2))
+	}
+	possible := InPlace(v1.InPlaceIfPossible, 0)
+	for name, test := range map[string]struct {
+		policy    func(*v1.PodManager)
+		pods      []*corev1.Pod
+		continues bool
+	}{
+		"active":                {pods: active},
+		"some active":           {pods: active[:MaxPerSync], continues: true},
+		"finished":              {pods: finished, continues: true},
+		"active, in place":      {policy: possible, pods: active},
+		"some active, in place": {policy: possible, pods: active[:MaxPerSync], continues: true},
+	} {
+		m := Next(4, Limits("1", "2"))
+		if test.policy != nil {
+			test.policy(m)
+		}
+		plan := Make(RollingOut(m, test.pods...))
+		if got := len(plan.Create)+len(plan.Update) > 0; got != test.continues {
+			t.Errorf("%s: deletes %d, creates %d and updates %d pods", name, len(plan.Delete), len(plan.Create), len(plan.Update))
+		}
+	}
+}
+
 // If refused requests are in backoff, the next sync is due when the backoff is over, not at once, even if one sync could not send all of them.
 func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	var pods []*corev1.Pod

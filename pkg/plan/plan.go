@@ -151,8 +151,12 @@ func (p Plan) TakesDown(manager *v1.PodManager) bool {
 // ActsOnPods reports whether the plan creates, updates or deletes active pods. Deleting finished pods or leftovers of another PodManager does not
 // count.
 func (p Plan) ActsOnPods() bool {
-	isActive := func(d rollout.Deletion) bool { return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover }
-	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, isActive)
+	return len(p.Create)+len(p.Update) > 0 || slices.ContainsFunc(p.Delete, deletesActive)
+}
+
+// deletesActive reports whether the deleted pod is an active pod of the PodManager.
+func deletesActive(d rollout.Deletion) bool {
+	return d.Why != rollout.WhyFinished && d.Why != rollout.WhyLeftover
 }
 
 // manyCreates is the number of creates from which on a new object gets its first status before its pods are created.
@@ -239,8 +243,12 @@ func (p *Plan) annotate(budget rollout.Budget, active []*corev1.Pod) {
 	p.Annotate = p.Annotate[:min(len(p.Annotate), max(1, budget.MaxSurge+budget.MaxUnavailable))]
 }
 
-// bound limits a plan to what one sync may do.
+// bound limits a plan to what one sync may do. If active pods that are to be deleted stay until the next sync, the rest of the plan waits for them: it
+// relies on their deletion.
 func (p *Plan) bound(now time.Time) {
+	if len(p.Delete) > MaxPerSync && slices.ContainsFunc(p.Delete[MaxPerSync:], deletesActive) {
+		p.Create, p.Update = nil, nil
+	}
 	if len(p.Delete) > MaxPerSync || len(p.Create) > MaxPerSync || len(p.Update) > MaxPerSync {
 		p.Again = requeue.Requeue{At: now, Why: requeue.RequeueMore}
 	}

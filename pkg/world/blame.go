@@ -21,6 +21,20 @@ type blame struct {
 	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it. anew is set if the user
 	// has changed the failure policy since: then what the status has reported does not count.
 	told, inherited, anew bool
+	// passedAt is when the pod got the blame of another pod that had been ready for long enough, see passBlame.
+	passedAt time.Time
+}
+
+// noteRollout records which revision is the new one. If that is another one than before, a rollout begins: what the status has reported of an earlier
+// rollout of the same revision does not count any more.
+func (w *World) noteRollout(hash string) {
+	if hash == w.updateHash {
+		return
+	}
+	w.updateHash = hash
+	for _, p := range w.Pods {
+		w.hidden[p.UID].blame.told = false
+	}
 }
 
 // blamePod records that a pod has failed on its own. If the kubelet has not seen the update to the pod's revision yet, the failure does not count
@@ -72,8 +86,14 @@ func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 // isTold reports whether the status reports a failure of the pod, or of another pod that it replaces. Anything before the first status of a rollout
 // does not count.
 func (w *World) isTold(p *corev1.Pod) bool {
-	told, known := w.Manager.Status.Rollout, w.hidden[p.UID].blame
-	return known.inherited || known.told || !known.anew && told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
+	known := w.hidden[p.UID].blame
+	return known.inherited || known.told || !known.anew && w.isInStatus(p)
+}
+
+// isInStatus reports whether the status names the pod as failing.
+func (w *World) isInStatus(p *corev1.Pod) bool {
+	told := w.Manager.Status.Rollout
+	return told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
 // inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
@@ -152,10 +172,15 @@ func (w *World) noteRecoveries() {
 			continue
 		}
 		since := hidden.ReadySince // regardless of the kubelet's clock
-		if hidden.updatedAt.After(since) {
-			since = hidden.updatedAt
+		for _, later := range []time.Time{hidden.updatedAt, hidden.blame.passedAt} {
+			if later.After(since) {
+				since = later
+			}
 		}
 		takes := w.Manager.MinReady() + w.Manager.FailureGrace()
+		if !w.Now.Before(since.Add(takes - time.Second)) { // the pod may have recovered: the times in the status are whole seconds
+			hidden.blame.told = w.isInStatus(p)
+		}
 		if takes == 0 || !w.Now.Before(since.Add(takes+time.Second)) {
 			w.logf("  %s has recovered", p.Name)
 			w.passBlame(p, hidden.blame)
@@ -164,15 +189,23 @@ func (w *World) noteRecoveries() {
 	}
 }
 
-// passBlame passes inherited blame on if another pod that was created since the failure is not ready. No status shows which of several new pods is
-// the replacement.
+// passBlame passes inherited blame on to the pod that the status names instead, or else to another pod that was created since the failure and is not
+// ready. Nothing but the status shows which of several pods is the replacement of a pod that is gone.
 func (w *World) passBlame(p *corev1.Pod, b blame) {
-	for _, other := range w.activePods() {
-		hidden := w.hidden[other.UID]
-		if b.inherited && other != p && hidden.blame.since.IsZero() && w.hashOf(other) == b.revision && !nodes.IsReady(other) &&
-			!other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second)) {
-			hidden.blame = b
-			return
-		}
+	if !b.inherited {
+		return
+	}
+	others := slices.DeleteFunc(w.activePods(), func(other *corev1.Pod) bool {
+		return other == p || !w.hidden[other.UID].blame.since.IsZero() || w.hashOf(other) != b.revision
+	})
+	at := slices.IndexFunc(others, w.isInStatus)
+	if at < 0 {
+		at = slices.IndexFunc(others, func(other *corev1.Pod) bool {
+			return !nodes.IsReady(other) && !other.CreationTimestamp.Time.Before(b.since.Truncate(time.Second))
+		})
+	}
+	if at >= 0 {
+		b.passedAt = w.Now
+		w.hidden[others[at].UID].blame = b
 	}
 }

@@ -131,7 +131,7 @@ func isSkipped(name string) bool { return slices.Contains(skipped, name) }
 func sync(w *World, v *verdicts) (busy bool, err error) {
 	s := &synced{World: w, observed: w.Observe(), before: w.Manager.Status, verdicts: v}
 	s.plan = plan.Make(s.observed)
-	w.updateHash = s.plan.Revisions.Update.Hash
+	w.noteRollout(s.plan.Revisions.Update.Hash)
 	v.noticePolicy(w)
 	w.noteLeaving(s.plan)
 	s.hadCurrent = w.currentHash() != ""

@@ -34,7 +34,9 @@ func (u Update) newRecord(now time.Time) Record {
 		}
 	}
 	for status := range podstate.ContainerStatuses(u.Pod) {
-		other := OtherBefore{Restarts: status.RestartCount, Trouble: podstate.TroubleKind(u.Pod, status)}
+		other := OtherBefore{
+			Restarts: status.RestartCount, Trouble: podstate.TroubleKind(u.Pod, status), Starting: untilContainerStarted(u.Pod, status, now) > 0,
+		}
 		if _, found := record.Containers[status.Name]; !found && other != (OtherBefore{}) {
 			record.Others[status.Name] = other
 		}

@@ -113,16 +113,23 @@ func StatusTrustDelay(pod *corev1.Pod, now time.Time) time.Duration {
 // for the first time.
 func untilStarted(pod *corev1.Pod, now time.Time) (wait time.Duration) {
 	for status := range podstate.ContainerStatuses(pod) {
-		_, found := beforeUpdate(pod, status.Name) // a resize may restart a container before the update is complete
-		container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
-		if !found || running == nil || status.RestartCount == 0 || container == nil || container.StartupProbe == nil {
-			continue // only a restarted container can be reported as started because the old one was
-		}
-		period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
-		started := podstate.ServerTime(pod, running.StartedAt.Time)
-		wait = max(wait, started.Add(period+startupLag).Sub(now))
+		wait = max(wait, untilContainerStarted(pod, status, now))
 	}
 	return wait
+}
+
+// untilContainerStarted is untilStarted for one container.
+func untilContainerStarted(pod *corev1.Pod, status *corev1.ContainerStatus, now time.Time) time.Duration {
+	_, found := beforeUpdate(pod, status.Name) // a resize may restart a container before the update is complete
+	other := CompletedRecord(pod).Others[status.Name]
+	isForUpdate := found || other.Starting && other.Restarts == status.RestartCount
+	container, running := podstate.ContainerNamed(&pod.Spec, status.Name), status.State.Running
+	if !isForUpdate || running == nil || status.RestartCount == 0 || container == nil || container.StartupProbe == nil {
+		return 0 // only a restarted container can be reported as started because the old one was
+	}
+	period := cmp.Or(time.Duration(container.StartupProbe.PeriodSeconds)*time.Second, defaultPeriod)
+	started := podstate.ServerTime(pod, running.StartedAt.Time)
+	return max(0, started.Add(period+startupLag).Sub(now))
 }
 
 // MayRestart reports whether the kubelet may restart a container of the pod for an update at any time.

@@ -52,6 +52,8 @@ type OtherBefore struct {
 	Restarts int32 `json:"restarts,omitempty"`
 	// Trouble is what kept the container from running, see podstate.TroubleKind.
 	Trouble string `json:"trouble,omitempty"`
+	// Starting is set if the kubelet had just restarted the container for an earlier update, so that its startup probe was still awaited.
+	Starting bool `json:"starting,omitempty"`
 }
 
 // ContainerBefore is the state of a container before an update that restarts it. If the kubelet had seen an earlier update by then, and had yet to

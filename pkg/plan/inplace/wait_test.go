@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -48,6 +49,43 @@ func TestNextUpdateWaitsForTheKubelet(t *testing.T) {
 			update := Update{Pod: p, From: RevisionFor(two), To: RevisionFor(three)}
 			if step, wait := update.NextStep(three, Capabilities{}, update.Diff(), Now.Add(time.Second)); step != test.want || wait != 0 {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
+			}
+		})
+	}
+}
+
+// The kubelet has just restarted a container for an update, and reports the pod as ready too early. The next update of the pod does not restart that
+// container, and the pod still does not count as ready before the startup probe was due.
+func TestStartupIsAwaitedAcrossUpdates(t *testing.T) {
+	tests := map[string]struct {
+		// ago is how long ago the container was restarted, restarts how often it was restarted in the end.
+		ago      time.Duration
+		restarts int32
+		want     time.Duration
+	}{
+		"not due yet":               {ago: 2 * time.Second, restarts: 1, want: 18 * time.Second},
+		"it has succeeded":          {ago: 20 * time.Second, restarts: 1},
+		"the container has crashed": {ago: 2 * time.Second, restarts: 2}, // then the kubelet waits for the probe
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			one, two := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
+			three := sizedManager("1", "2Gi", func(m *v1.PodManager) { m.Spec.Template.Labels = map[string]string{"tier": "back"} })
+			runs := func(restarts int32, ago time.Duration) func(*corev1.Pod) {
+				return func(p *corev1.Pod) {
+					Runs("app:1", "id-1", restarts)(p)
+					p.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now.Add(-ago))}
+				}
+			}
+			p := Pod(0, runs(0, time.Hour), Labelled(v1.LabelRevision, RevisionFor(one).Hash))
+			p.Spec.Containers = one.Spec.Template.DeepCopy().Spec.Containers
+			p.Spec.Containers[0].StartupProbe = &corev1.Probe{PeriodSeconds: 5}
+			updateTo(t, p, RevisionFor(one), RevisionFor(two))
+			runs(1, test.ago)(p)
+			p.Status.ObservedGeneration = p.Generation
+			updateTo(t, p, RevisionFor(two), RevisionFor(three))
+			if runs(test.restarts, test.ago)(p); StatusTrustDelay(p, Now) != test.want {
+				t.Errorf("wait %v, want %v: %s", StatusTrustDelay(p, Now), test.want, p.Annotations[v1.AnnotationInPlace])
 			}
 		})
 	}

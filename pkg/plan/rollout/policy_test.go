@@ -108,13 +108,14 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 }
 
 // The record of a deleted pod passes to a pod that was created since, or to any pod if no pod is missing. Of two pods of the same age, it passes to
-// the one that replaces a failed pod.
+// the one that replaces a failed pod. A replacement that has finished itself before the status named it is not a second failure.
 func TestReplacementTakesOverTheRecord(t *testing.T) {
 	fresh := CreatedAgo(time.Second)
 	for want, pods := range map[string][]*corev1.Pod{
 		"web-4": {Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, fresh, After(1))},
 		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, After(1))},
 		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
+		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 1, V2, CreatedAgo(time.Second))},
 	} {
 		m := Next(3, Limits("0", "2"))
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}

@@ -22,14 +22,15 @@ import (
 // maxFailingPods limits the length of status.rollout.failing.
 const maxFailingPods = 100
 
-// readRecords reads the records from the status, and returns the records that belong to no pod. The record of a deleted pod passes to its
+// readRecords reads the records from the status, and returns the records that belong to no pod. The record of a pod that is gone passes to its
 // replacement: a pod that was created after the failure, or any other pod if none is missing.
 func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	if !r.hasRolloutRecord() || len(r.Manager.Status.Rollout.Failing) == 0 {
 		return nil
 	}
 	var orphaned []v1.FailingPod
-	pods := r.recordablePods(finished)
+	unreplaced := r.findUnreplaced(finished)
+	pods := r.recordablePods(unreplaced)
 	for _, record := range r.recordedFailures(pods) {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
@@ -38,7 +39,7 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 			r.records[record.UID] = record
 		} // A record from before the pod's last update in place is about another revision, and is left only because no status was written since.
 	}
-	return r.inherit(orphaned)
+	return r.inherit(orphaned, unreplaced)
 }
 
 // startOver returns the record of a pod that is not ready any more, or gone, without another failure of its own. If the pod was ready after its
@@ -52,17 +53,22 @@ func (r *State) startOver(record v1.FailingPod) v1.FailingPod {
 
 // recordablePods returns the pods that records can be about, by UID: updated pods, also if they are leaving, and finished pods that have not been
 // replaced. The record of a pod that leaves a lost node passes to its replacement, because the pod cannot recover there.
-func (r *State) recordablePods(finished []*corev1.Pod) map[types.UID]*corev1.Pod {
+func (r *State) recordablePods(unreplaced []*corev1.Pod) map[types.UID]*corev1.Pod {
 	pods := map[types.UID]*corev1.Pod{}
-	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.leavesLostNode)) {
+	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.leavesLostNode), unreplaced) {
 		pods[pod.UID] = pod
 	}
+	return pods
+}
+
+// findUnreplaced returns the finished pods of the new revision that have not been replaced. If no pod is missing, there are none.
+func (r *State) findUnreplaced(finished []*corev1.Pod) (pods []*corev1.Pod) {
 	if r.isComplete() {
-		return pods
+		return nil
 	}
 	retries := health.FindRetries(r.Revisions.Update, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
 	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
-		pods[retry.Pod.UID] = retry.Pod
+		pods = append(pods, retry.Pod)
 	}
 	return pods
 }
@@ -72,12 +78,13 @@ func (r *State) leavesLostNode(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(r.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == v1.LeavingForNodeLoss })
 }
 
-// inherit passes the records of deleted pods to their replacements, and returns those that no pod inherits.
-func (r *State) inherit(orphaned []v1.FailingPod) (gone []v1.FailingPod) {
+// inherit passes the records of pods that are gone to their replacements, even those that have finished themselves. It returns the records that no
+// pod inherits.
+func (r *State) inherit(orphaned []v1.FailingPod, unreplaced []*corev1.Pod) (gone []v1.FailingPod) {
 	if len(orphaned) == 0 {
 		return nil
 	}
-	heirs := r.heirs()
+	heirs := r.heirs(unreplaced)
 	for _, record := range orphaned {
 		isLater := len(heirs) > 0 && heirs[0].CreationTimestamp.After(record.Since.Add(-2*time.Second)) // whole seconds, rounded down and up
 		if !isLater && (len(heirs) == 0 || !r.isComplete()) {
@@ -93,10 +100,11 @@ func (r *State) inherit(orphaned []v1.FailingPod) (gone []v1.FailingPod) {
 // isComplete reports whether all pods that should have the new revision have it.
 func (r *State) isComplete() bool { return len(r.UpdatedPods) >= r.DesiredUpdated() }
 
-// heirs returns the updated pods without a record, the newest first. Among pods of the same age, replacements of failed pods come first.
-func (r *State) heirs() []*corev1.Pod {
+// heirs returns the updated pods without a record, and finished pods that have not been replaced, the newest first. Among pods of the same age,
+// replacements of failed pods come first.
+func (r *State) heirs(unreplaced []*corev1.Pod) []*corev1.Pod {
 	var heirs []*corev1.Pod
-	for _, pod := range r.UpdatedPods {
+	for _, pod := range slices.Concat(r.UpdatedPods, unreplaced) {
 		if _, found := r.records[pod.UID]; !found && !podstate.IsUnmanaged(pod) {
 			heirs = append(heirs, pod)
 		}

@@ -64,7 +64,7 @@ func Assess(
 	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
 	r.divide()
-	if r.isRolling() {
+	if r.isRolling() && !r.IsUnstarted() {
 		r.findFailing(finished)
 	}
 	r.findStops()

@@ -71,10 +71,11 @@ type State struct {
 	// starts has what each container was last started with.
 	starts map[string]containerStart
 	// probed has the containers whose startup probes have yet to succeed. Until unknownUntil, nothing shows whether the startup probe of a container
-	// that was restarted for an update in place has succeeded. doubtfulUntil is the same for a container of an updated pod that was restarted for any
-	// reason.
+	// that was restarted for an update in place has succeeded. doubtfulSince is when a container of an updated pod was last restarted for any reason,
+	// and doubtfulFor is how long nothing shows the same of that container.
 	probed                      map[string]bool
-	unknownUntil, doubtfulUntil time.Time
+	unknownUntil, doubtfulSince time.Time
+	doubtfulFor                 time.Duration
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
 	// startedAt is when a container was last started, observedAt when the kubelet last saw an update.
@@ -141,13 +142,16 @@ func (n *Nodes) noteWrite(p *corev1.Pod) {
 	}}
 }
 
-// ReadyAt returns when a pod became ready. If the clock of its node is ahead, it is only known that this was before the node's last report.
-func (n *Nodes) ReadyAt(p *corev1.Pod) time.Time {
-	state := n.states[p.UID]
+// ReadyAt returns when a pod became ready, as far as that is known.
+func (n *Nodes) ReadyAt(p *corev1.Pod) time.Time { return n.knownTime(p, n.states[p.UID].readyAt) }
+
+// knownTime returns when something happened to a pod, as far as its status shows. If the clock of its node is ahead, it is only known that this was
+// before the node's last report.
+func (n *Nodes) knownTime(p *corev1.Pod, at time.Time) time.Time {
 	if ahead := n.clockSkews[p.Spec.NodeName]; ahead > 0 {
-		return earlier(state.readyAt.Add(ahead), state.written)
+		return earlier(at.Add(ahead), n.states[p.UID].written)
 	}
-	return state.readyAt
+	return at
 }
 
 func earlier(a, b time.Time) time.Time {

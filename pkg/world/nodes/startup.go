@@ -54,13 +54,14 @@ func (n *Nodes) startupKnownAt(probe *corev1.Probe) time.Time {
 func (n *Nodes) beginStartup(p *corev1.Pod, name string, isDoubtful bool) {
 	state, probe := n.states[p.UID], startupProbe(p, name)
 	if state.probed[name] = probe != nil; state.probed[name] && isDoubtful {
-		state.doubtfulUntil = n.startupKnownAt(probe)
+		state.doubtfulSince, state.doubtfulFor = n.serverTime().Time, n.startupKnownAt(probe).Sub(n.serverTime().Time)
 	}
 }
 
 // IsStartupDoubtful reports whether the controller may believe that a container of the pod was just restarted for an update in place.
 func (n *Nodes) IsStartupDoubtful(p *corev1.Pod) bool {
-	return !n.Now.After(n.states[p.UID].doubtfulUntil.Add(time.Second))
+	state := n.states[p.UID]
+	return state.doubtfulFor > 0 && !n.Now.After(n.knownTime(p, state.doubtfulSince).Add(state.doubtfulFor+time.Second))
 }
 
 // IsStarting reports whether the startup probe of a running container has not succeeded yet.
