@@ -3,6 +3,8 @@ package convert
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // A manifest leaves replicas out if a HorizontalPodAutoscaler of the same file, or a live one, scales the object, and a comment says why.
@@ -50,14 +52,7 @@ func TestAutoscalers(t *testing.T) {
 			if strings.Contains(test.options, "live") {
 				options.Live = &Live{Autoscalers: []string{"live"}}
 			}
-			result, err := Convert(file.Objects[0], options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			manifest, err := result.Manifest()
-			if err != nil {
-				t.Fatal(err)
-			}
+			manifest := manifestOf(t, file.Objects[0], options)
 			comment := "# - spec.replicas: is left out, because HorizontalPodAutoscaler " + test.by + " sets it, and each kubectl apply would undo that; a new PodManager begins with 3 pods\n"
 			isLeftOut := !strings.Contains(manifest, "\n  replicas: 5\n")
 			if isLeftOut != (test.by != "") || isLeftOut != strings.Contains(manifest, comment) || isLeftOut != strings.Contains(manifest, "HorizontalPodAutoscaler "+test.by+" scales it: ") {
@@ -65,4 +60,17 @@ func TestAutoscalers(t *testing.T) {
 			}
 		})
 	}
+}
+
+func manifestOf(t *testing.T, object *unstructured.Unstructured, options Options) string {
+	t.Helper()
+	result, err := Convert(object, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := result.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return manifest
 }
