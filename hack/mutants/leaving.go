@@ -8,7 +8,7 @@ var leavingTable = []entry{
 		after:  "o.Capabilities, active, finished,",
 	},
 	{
-		name: "never-replaced", about: "pods of drained nodes get no replacement", by: byWorld, file: "pkg/plan/leaving/leaving.go",
+		name: "never-replaced", about: "pods of drained nodes get no replacement", by: byUnit, file: "pkg/plan/leaving/leaving.go",
 		before: `case rules.OnDrain == v1.ReplaceDrain && node.Draining != "":`,
 		after:  `case rules.OnDrain == v1.ReplaceDrain && node.Draining == "never":`,
 	},
@@ -23,7 +23,7 @@ var leavingTable = []entry{
 		after:  "mayCreate := max(len(drained), max(1, manager.MaxSurge())-min(unavailable, extra))",
 	},
 	{
-		name: "drained-zero", about: "with zero replicas, pods on drained nodes are not deleted", by: byWorld, file: "pkg/plan/leaving/leaving.go",
+		name: "drained-zero", about: "with zero replicas, pods on drained nodes are not deleted", by: byUnit, file: "pkg/plan/leaving/leaving.go",
 		before: " || manager.DesiredReplicas() == 0 {",
 		after:  " || manager.DesiredReplicas() < 0 {",
 	},

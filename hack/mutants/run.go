@@ -122,7 +122,7 @@ func (h hunt) play(ctx context.Context, mutant mutants.Mutant, packages []string
 	}
 	for _, each := range packages {
 		limited, cancel := context.WithTimeout(ctx, maxTime)
-		test := exec.CommandContext(limited, "go", "test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1", "-short", "./"+each)
+		test := exec.CommandContext(limited, "go", "test", "-overlay", overlay, "-vet=off", "-failfast", "-count=1", "./"+each)
 		test.Dir = h.root
 		// An interrupt has to go to the whole process group to reach the programs that the go command has started.
 		test.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -312,7 +312,7 @@ var rolloutTable = []entry{
 		after:  "return unused[:0*r.sources.Manager.RevisionsKept()]",
 	},
 	{
-		name: "drops-used", about: "revisions that pods still have are deleted", by: byWorld, file: "pkg/plan/history/store.go",
+		name: "drops-used", about: "revisions that pods still have are deleted", by: byUnit, file: "pkg/plan/history/store.go",
 		before: "used[pod.Labels[v1.LabelRevision]] = true",
 		after:  "used[pod.Name] = true",
 	},

@@ -175,6 +175,19 @@ func leavesForAge(name string) func(*v1.PodManager) {
 	return func(m *v1.PodManager) { m.Status.LeavingPods = []v1.LeavingPod{{Name: name, Cause: v1.LeavingForAge}} }
 }
 
+// The revision of a pod that leaves still runs: a lost pod of the old side is replaced by one of that revision, not of the current one.
+func TestLostBesideALeavingPod(t *testing.T) {
+	decided := Make(With(superseding(Next(2, Limits("2", "0"), replaceDrained, Partition("2")), Pod(0, OfImage("v0"))), cordoned("node-0")))
+	if len(decided.Create) != 2 || len(decided.Leaving) != 1 {
+		t.Fatalf("creates %d, leaving are %v", len(decided.Create), decided.Leaving)
+	}
+	for _, c := range decided.Create {
+		if image := c.Revision.Template().Spec.Containers[0].Image; image != "v0" {
+			t.Errorf("creates %d of %s, want v0", c.Index, image)
+		}
+	}
+}
+
 // The event about a replacement names the pod that leaves, and no other pod is said to be a replacement.
 func TestBefore(t *testing.T) {
 	scaledUp := Make(With(Observe(Manager(4, replaceDrained), Pod(0), Pod(1), Pod(2), Pod(3)), cordoned("node-0", "node-1")))
