@@ -75,7 +75,7 @@ func TestFailedPods(t *testing.T) {
 		"a failed pod is not kept while the PodManager is paused from the start": {
 			observed: With(Observe(Manager(2, failedPodsKept(0), Paused), FailedPod(0, time.Second, 0)),
 				func(o *Observed) { o.Manager.Status = v1.PodManagerStatus{} }),
-			want:     want{remove: []string{"web-0"}, why: rollout.WhyFinished},
+			want: want{remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
 		"a changed template is tried at once": {
 			observed: Observe(Manager(1), FailedPod(0, time.Second, 5, older)),
