@@ -185,7 +185,7 @@ tour() {
 	show kubectl pm get my-pod-manager
 
 	say "5. An image that does not exist: the rollout is halted, and says why"
-	show kubectl patch pm my-pod-manager --type merge -p "{\"spec\":{\"image\":\"$missing\"}}"
+	show kubectl pm set image my-pod-manager "app=$missing" --cause "an image that does not exist"
 	observe "the rollout is halted" ready_says RolloutHalted
 	show kubectl pm get my-pod-manager
 	show kubectl pm why my-pod-manager
@@ -200,7 +200,7 @@ tour() {
 	field_is .spec.image "$missing" || fail "the spec should be as the user wrote it"
 
 	say "7. A good image again: the controller rolls it out. Then undo: the template of an earlier revision returns to the spec"
-	show kubectl pm set image my-pod-manager "app=${images[2]}"
+	show kubectl pm set image my-pod-manager "app=${images[2]}" --cause "a good image again"
 	follow "all 5 pods run it" is_rolled_out "${images[2]}"
 	show kubectl pm status my-pod-manager --timeout 60s
 	show kubectl pm undo my-pod-manager --to-revision "$(revision_of "${images[1]}")"

@@ -32,7 +32,7 @@ func (p *plugin) convert() *cobra.Command {
 		Short: "Print a Deployment, ReplicaSet, StatefulSet or CloneSet as a PodManager",
 		Long: `Print a Deployment, a ReplicaSet, a StatefulSet without volumeClaimTemplates or an OpenKruise CloneSet as a PodManager. Comments name
 the fields that have no counterpart. Nothing is written to the cluster. If a HorizontalPodAutoscaler, in the same file or in the cluster, scales the
-object, replicas is left out.
+object, replicas is left out. Objects of other kinds in the file are left out, and a warning names them.
 
 With --adopt, convert prints a shell script that hands the running pods over to the PodManager without a restart. Read it before you run it.`,
 		Example: "  " + text.Command + " convert -f deployment.yaml > web.yaml\n  " + text.Command + " convert deployment/web --adopt > handover.sh",
@@ -66,26 +66,30 @@ func (o convertOptions) check(args []string) error {
 }
 
 func (p *plugin) runConvert(ctx context.Context, o convertOptions, args []string) error {
-	var objects, autoscalers []*unstructured.Unstructured
+	var file convert.File
 	if o.file != "" {
 		data, err := p.readFile(o.file)
 		if err == nil {
-			objects, autoscalers, err = convert.Documents(data)
+			file, err = convert.Documents(data)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)
 		}
+		if warning := file.Warning(); warning != "" {
+			fmt.Fprintln(p.errOut, "Warning: "+warning)
+		}
 		if !o.adopt { // no cluster needed
-			return p.convertAll(o, objects, autoscalers, make([]*convert.Live, len(objects)))
+			return p.convertAll(o, file.Objects, file.Autoscalers, make([]*convert.Live, len(file.Objects)))
 		}
 	}
-	workloads, found, err := p.readWorkloads(ctx, objects, args)
+	workloads, found, err := p.readWorkloads(ctx, file.Objects, args)
 	if err != nil {
 		return err
 	}
 	if o.adopt {
 		return p.adopt(ctx, o, workloads, found)
 	}
+	var objects []*unstructured.Unstructured
 	var around []*convert.Live
 	for _, workload := range found {
 		live := workloads.Around(ctx, workload.Unstructured)

@@ -139,7 +139,7 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 	switch {
 	case err != nil:
 	case len(wanted) == 0:
-		from, err = revisions.Previous(s)
+		from, err = revisions.Baseline(s)
 	default:
 		from, err = revisions.Choose(s, wanted[0])
 	}

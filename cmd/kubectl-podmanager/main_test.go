@@ -82,6 +82,19 @@ func TestWithoutACluster(t *testing.T) {
 	}
 }
 
+// A file that is piped through convert can be applied, whatever else is in it.
+func TestConvertLeavesOthersOut(t *testing.T) {
+	const file = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {template: {spec: {containers: [{name: app, image: a}]}}}}\n---\n" +
+		"{apiVersion: v1, kind: Service, metadata: {name: front}}\n"
+	var out, errOut bytes.Buffer
+	p := &plugin{in: strings.NewReader(file), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "podmanager"}
+	code := p.run(t.Context(), []string{"convert", "-f", "-"})
+	const warning = "Warning: Service front (v1) is left out, because "
+	if code != 0 || strings.Count(out.String(), "\nkind: ") != 1 || !strings.HasPrefix(errOut.String(), warning) {
+		t.Errorf("exit code %d, printed\n%s\nand\n%s", code, out.String(), errOut.String())
+	}
+}
+
 // The hints of status work as printed, in every namespace.
 func TestHintsOfStatus(t *testing.T) {
 	expired, cancel := context.WithTimeout(t.Context(), 0)

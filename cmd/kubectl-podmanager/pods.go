@@ -122,6 +122,9 @@ func (p *plugin) handOver(verb, usage, short, example string, addFlags func(*pfl
 			if err != nil {
 				return err
 			}
+			if err := c.MayRun(cmd.Context(), verb); err != nil {
+				return err
+			}
 			words := append([]string{verb, "--namespace=" + c.Namespace}, passedOn(cmd)...)
 			if words = append(words, pod.Name); verb == "exec" {
 				words = append(words, "--")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -92,9 +93,9 @@ func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodMan
 		}
 		return exit{code, err}
 	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("the rollout of %s has failed; run '%s' to see why", manager.Name, hint)}
+		return exit{outcome.ExitCode(false), fmt.Errorf("%s; run '%s' to see why", follow.Failure(manager), hint)}
 	case follow.Deleted:
-		return fmt.Errorf("%s is being deleted", manager.Name)
+		return errors.New(follow.Deletion(manager, "is being deleted"))
 	}
 	if code := outcome.ExitCode(o.heldOK); code != 0 {
 		return exit{code, fmt.Errorf("the rollout of %s is held; run '%s' to see how to continue", manager.Name, hint)}

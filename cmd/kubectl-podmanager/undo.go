@@ -9,6 +9,7 @@ import (
 
 	"github.com/mycompany/podmanager/pkg/plugin/change"
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -22,7 +23,7 @@ func (p *plugin) undo() *cobra.Command {
 		Short: "Write the template of an earlier revision into the spec",
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision, undo
 returns to the last good revision or, if the spec has the template of that one already, to the newest other revision that has not failed. A second
-undo reverts the first.`,
+undo reverts the first, unless the first has left a failed revision: undo returns to such a revision only with --to-revision.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 
@@ -44,6 +45,9 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 	}
 	c, s, err := p.readOne(ctx, argument)
 	if err == nil {
+		err = follow.RefuseDeleted(s.Manager)
+	}
+	if err == nil {
 		err = needsRevisions(s)
 	}
 	if err != nil {
@@ -58,7 +62,7 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 	if err != nil {
 		return err
 	}
-	what, err := change.Undo(s.Manager, to)
+	what, err := change.Undo(s, to)
 	if err != nil {
 		return err
 	}

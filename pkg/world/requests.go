@@ -96,6 +96,9 @@ func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 			return refused
 		}
 	}
+	for _, creation := range decided.Create { // a backoff ends only if no create is refused
+		delete(w.holds, plan.CreateBackoff(creation.Revision))
+	}
 	return nil
 }
 
@@ -121,7 +124,7 @@ func (w *World) putRevisions(stores []history.Store) {
 
 // createPod creates a pod, unless the request fails. A refusal starts a backoff, as in the controller.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
-	hold := requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: creation.Revision.Hash}
+	hold := plan.CreateBackoff(creation.Revision)
 	if refused := w.refuse(hold, creation); refused != nil {
 		return refused
 	}
@@ -134,7 +137,9 @@ func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 		w.logf("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure
 	}
-	delete(w.holds, hold)
+	if w.course == nil {
+		delete(w.holds, hold)
+	}
 	w.churn++
 	w.templateByHash[creation.Revision.Hash] = creation.Revision.Template()
 	p := w.addPod(plan.NewPod(w.Manager, creation))
@@ -172,6 +177,7 @@ func (w *World) removePod(p *corev1.Pod) {
 	w.Pods = slices.DeleteFunc(slices.Clone(w.Pods), func(other *corev1.Pod) bool { return other == p })
 	delete(w.hidden, p.UID)
 	w.Nodes.Remove(p)
+	w.noteRoom()
 }
 
 // request is a step of an update in place as the API server gets it: patches, one after the other.

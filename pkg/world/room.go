@@ -54,12 +54,12 @@ func (w *World) apart(p *corev1.Pod) string {
 	return cmp.Or(p.Spec.NodeName, slices.Min(slices.Collect(maps.Values(free))))
 }
 
-// A refused create is repeated after a minute, which is the longest backoff of the controller. After mostRefusals refusals, no room is expected any
-// more.
+// A refused create is repeated with the controller's backoff, without its jitter. After mostRefusals refusals since the last pod has gone, it is not
+// repeated before another pod has gone: until then there is no room. longestBackoff is the longest backoff of the controller.
 const (
-	refusalHold  = time.Minute
-	mostRefusals = 20
-	forEver      = 365 * 24 * time.Hour
+	mostRefusals   = 20
+	longestBackoff = time.Minute
+	forEver        = 365 * 24 * time.Hour
 )
 
 // refused matches the part of a refusal that names a pod. Room.Refusal names a pod of the cluster, which is replaced by the name of the simulated
@@ -77,13 +77,24 @@ func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue
 			return nil
 		}
 	}
-	wait := refusalHold
-	if w.refusals++; w.refusals > mostRefusals {
-		wait = forEver
-	}
 	failure := *refusal
 	failure.Message = refused.ReplaceAllString(failure.Message, fmt.Sprintf("$1 %q is ", podstate.PodName(w.Manager.Name, creation.Index)))
-	w.holds[hold] = requeue.Backoff{Until: w.Now.Add(wait), Failure: failure}
+	next := w.holds[hold].Refused(failure, w.Now, 0)
+	if w.refusals++; w.refusals > mostRefusals {
+		next.Until = w.Now.Add(forEver)
+	}
+	w.holds[hold] = next
 	w.logf("  create of %d refused: %s", creation.Index, failure.Message)
 	return &failure
+}
+
+// noteRoom lets refused creates be repeated once a pod has gone, because there may be room now.
+func (w *World) noteRoom() {
+	w.refusals = 0
+	for key, hold := range w.holds {
+		if latest := w.Now.Add(longestBackoff); w.course != nil && hold.Until.After(latest) {
+			hold.Until = latest
+			w.holds[key] = hold
+		}
+	}
 }

@@ -61,7 +61,7 @@ type World struct {
 	// statusUnwritten is set if the last status could not be written.
 	statusUnwritten bool
 	// course is the course of events in a world without randomness, or nil in a random world. updated counts the pods that got the new revision,
-	// atStart the pods that existed at the start, and refusals the creates that were refused because there was no room.
+	// atStart the pods that existed at the start, and refusals the creates that were refused since the last pod has gone.
 	course                     *Course
 	updated, atStart, refusals int
 	// disruption is what happens to nodes, and what the PodManager does about it. It is nil in a world whose nodes only lose their connection.

@@ -81,6 +81,29 @@ func TestStatusOfWhatIsDeleted(t *testing.T) {
 	}
 }
 
+// Verbs refuse a PodManager that is being deleted, and why names the finalizer that keeps it.
+func TestVerbsOnWhatIsDeleted(t *testing.T) {
+	s := newSpace(t)
+	s.apply("web", "{replicas: 1, image: 'app:1', "+hasty+"}")
+	s.pm("status", "web", "--timeout", "1m")
+	s.Kubectl("patch", "pm", "web", "--type=merge", "-p", `{"metadata":{"finalizers":["example.com/x"]}}`)
+	s.Kubectl("delete", "pm", "web", "--wait=false")
+	for _, arguments := range []string{"undo web", "restart web", "retry web", "set image web app=app:2", "scale web --replicas 2", "pause web", "resume web", "promote web"} {
+		s.refused(1, "web is being deleted, so that a change would have no effect, and none was made; the finalizer example.com/x keeps it", strings.Fields(arguments)...)
+	}
+	s.refused(1, "web is being deleted; the finalizer example.com/x keeps it", "status", "web", "--timeout", "1m")
+	out := s.pm("why", "web")
+	for _, want := range []string{
+		"The PodManager is being deleted, and waits for its finalizers", "finalizer example.com/x: the client that has set it has to remove it",
+		"kubectl get pm web -o yaml --show-managed-fields -n " + s.Name,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("why: %q is missing in\n%s", want, out)
+		}
+	}
+	s.Kubectl("patch", "pm", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+}
+
 // why explains a halted rollout, with evidence and the next command. undo leaves the failed revision.
 func TestWhyAndUndoOfAHaltedRollout(t *testing.T) {
 	s := newSpace(t)

@@ -55,33 +55,44 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 			replacements[key] = append(replacements[key], pod)
 		}
 	}
-	for _, pods := range replacements {
-		slices.SortStableFunc(pods, func(a, b *corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	var retries []Retry
+	for _, pod := range NewestFirst(finished, now) { // the newest ones are also the last that are deleted, see BeyondHistory
+		if pod.Labels[v1.LabelRevision] == revision.Hash {
+			retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
+			retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
+			retries = append(retries, retry)
+		}
 	}
 	var found Retries
-	// The pod that failed first was replaced first. A pod that failed as soon as it was created must not take the replacement of an older one.
-	for _, pod := range slices.Backward(NewestFirst(finished, now)) {
-		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
-		finishedAt := podstate.FinishedAt(pod, now)
-		retry.Due = finishedAt.Add(BackOff(retry.Failures))
-		key := [2]int{retry.Failures, retry.Disruptions}
-		// A pod that was created before this pod failed is not its replacement.
-		at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
-			return !other.CreationTimestamp.Time.Before(finishedAt.Truncate(time.Second))
-		})
-		switch {
-		case pod.Labels[v1.LabelRevision] != revision.Hash:
-		case at >= 0:
-			replacements[key] = slices.Delete(replacements[key], at, at+1)
-		case now.Before(retry.Due):
+	for _, retry := range withoutReplaced(retries, replacements, now) {
+		if now.Before(retry.Due) {
 			found.Waiting = append(found.Waiting, retry)
-		default:
+		} else {
 			found.Due = append(found.Due, retry)
 		}
 	}
 	slices.SortStableFunc(found.Waiting, func(a, b Retry) int { return a.Due.Compare(b.Due) })
 	slices.SortStableFunc(found.Due, func(a, b Retry) int { return -cmp.Compare(a.Failures, b.Failures) })
 	return found
+}
+
+// withoutReplaced leaves out the failed pods that have a replacement. A pod that was created before another pod failed is not its replacement. Times
+// are whole seconds: if a pod failed as soon as it was created, a pod of the same second is rather the replacement of an older one.
+func withoutReplaced(retries []Retry, replacements map[[2]int][]*corev1.Pod, now time.Time) []Retry {
+	for _, isSure := range []bool{true, false} {
+		retries = slices.DeleteFunc(retries, func(retry Retry) bool {
+			key, finishedAt := [2]int{retry.Failures, retry.Disruptions}, podstate.FinishedAt(retry.Pod, now).Truncate(time.Second)
+			at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
+				created := other.CreationTimestamp.Time
+				return !created.Before(finishedAt) && (!isSure || created.After(retry.Pod.CreationTimestamp.Time))
+			})
+			if at >= 0 {
+				replacements[key] = slices.Delete(replacements[key], at, at+1)
+			}
+			return at >= 0
+		})
+	}
+	return retries
 }
 
 // BeyondHistory returns the finished pods to delete. It keeps the newest ones, up to keep, and the pods that are not replaced yet.

@@ -44,12 +44,20 @@ func (m Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) str
 	}
 }
 
-// GroupByDrainReason groups updated pods by the reason why they were updated while in service. Pods that were drained are under "", and so are all
-// pods if no grace period is set.
+// WhyWasNotDrained returns why the pod was in service during its last update. The result is empty if the pod was drained, or the kubelet had nothing to
+// do for the update.
+func (m Capabilities) WhyWasNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
+	if !CompletedRecord(pod).needsKubelet() {
+		return ""
+	}
+	return m.WhyNotDrained(manager, pod)
+}
+
+// GroupByDrainReason groups updated pods by WhyWasNotDrained.
 func (m Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	sorted := map[string][]*corev1.Pod{}
 	for _, pod := range pods {
-		why := m.WhyNotDrained(manager, pod)
+		why := m.WhyWasNotDrained(manager, pod)
 		sorted[why] = append(sorted[why], pod)
 	}
 	return sorted

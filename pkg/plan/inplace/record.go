@@ -48,6 +48,9 @@ type Record struct {
 	Before *Record `json:"before,omitempty"`
 }
 
+// needsKubelet reports whether the kubelet had work to do for the update.
+func (r Record) needsKubelet() bool { return r.Resized || len(r.Containers) > 0 }
+
 // OtherBefore is the state of a container before an update that does not restart it.
 type OtherBefore struct {
 	Restarts int32 `json:"restarts,omitempty"`

@@ -83,6 +83,15 @@ func (r *State) WhyNotInPlace(pod *corev1.Pod, to *history.Revision) string {
 	return cmp.Or(why, r.Capabilities.WhyNot(pod, inplace.DiffFor(pod, diff)))
 }
 
+// ConcernsKubelet reports whether the pod can be updated in place to a revision, and the kubelet has work to do for the update.
+func (r *State) ConcernsKubelet(pod *corev1.Pod, to *history.Revision) bool {
+	if r.WhyNotInPlace(pod, to) != "" {
+		return false
+	}
+	diff, _ := r.compare(r.revisionOf(pod), to)
+	return inplace.DiffFor(pod, diff).NeedsKubelet()
+}
+
 // mayRetry reports whether a refused update of the pod may be retried. If the pod may be replaced instead, it is not retried.
 func (r *State) mayRetry(pod *corev1.Pod) bool {
 	wait, known := inplace.UntilRetry(pod, r.Now)

@@ -1,6 +1,7 @@
 package status_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ func TestRolloutConditions(t *testing.T) {
 	deferred := Resizing(corev1.PodResizePending, corev1.PodReasonDeferred)
 	infeasible := Resizing(corev1.PodResizePending, corev1.PodReasonInfeasible)
 	minReady := func(m *v1.PodManager) { m.Spec.MinReadySeconds = 60 }
+	relabelled := func(p *corev1.Pod) {
+		Annotated(v1.AnnotationInPlace, fmt.Sprintf(`{"revision":%q}`, p.Labels[v1.LabelRevision]))(p)
+	}
 	fresh := func(o *plan.Observed) { o.Manager.Status = v1.PodManagerStatus{} }
 	tests := map[string]struct {
 		observed plan.Observed
@@ -76,6 +80,12 @@ func TestRolloutConditions(t *testing.T) {
 			observed:  RollingOut(Next(3, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1), Pod(2, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1))),
 			ready:     "False/RollingOut",
 			message:   "1 of 3 pods updated, 3 available; web-1 and 1 more: updated without being taken out of service first: created before inPlaceGracePeriodSeconds was set",
+			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
+		},
+		"the update of a pod without the readiness gate changed only labels": {
+			observed:  RollingOut(Next(2, InPlace(v1.InPlaceOnly, 30), one), Pod(0, Open), Pod(1, V2, relabelled)),
+			ready:     "False/RollingOut",
+			message:   "1 of 2 pods updated, 2 available",
 			available: "True/EnoughReplicas", progressing: "True/RollingOut", stalled: "-",
 		},
 		"rolled out": {

@@ -44,12 +44,12 @@ func surgeHint(r Report) string {
 func undrainedHint(r *rollout.State) string {
 	why := map[string]string{}
 	for _, pod := range r.UpdatedPods {
-		if text := r.Capabilities.WhyNotDrained(r.Manager, pod); text != "" && inplace.CompletedRecord(pod).Revision != "" {
+		if text := r.Capabilities.WhyWasNotDrained(r.Manager, pod); text != "" {
 			why[pod.Name] = text
 		}
 	}
 	for _, pod := range slices.Concat(r.OldPods, r.MustMovePods) {
-		if text := r.Capabilities.WhyNotDrained(r.Manager, pod); text != "" && r.WhyNotInPlace(pod, r.Revisions.Update) == "" {
+		if text := r.Capabilities.WhyNotDrained(r.Manager, pod); text != "" && r.ConcernsKubelet(pod, r.Revisions.Update) {
 			why[pod.Name] = text
 		}
 	}

@@ -39,6 +39,12 @@ func TestVerbs(t *testing.T) {
 	rolledBack := func(m *v1.PodManager) {
 		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", FailedRevision: "web-2"}
 	}
+	refused := func(m *v1.PodManager) {
+		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, Conditions: []metav1.Condition{
+			{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden},
+			{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
+		}}
+	}
 	type verb = func(*v1.PodManager, time.Time) (Change, error)
 	tests := map[string]struct {
 		verb    verb
@@ -54,6 +60,9 @@ func TestVerbs(t *testing.T) {
 			"restarted (it is paused; the pods are replaced once it is resumed)", ""},
 		"restart with OnDelete": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy)), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
 			"restarted (its update strategy is OnDelete: a pod is replaced when you delete it)", ""},
+		"restart with OnDelete, paused": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy), Paused),
+			`[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
+			"restarted (it is paused, and its update strategy is OnDelete: once it is resumed, a pod is replaced when you delete it)", ""},
 		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
 		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
@@ -64,6 +73,8 @@ func TestVerbs(t *testing.T) {
 			"retries web-2 (it is paused; the pods are replaced once it is resumed)", ""},
 		"retry what did not fail": {Retry, Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "",
 			"no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; to replace the pods, run 'kubectl pm restart web -n ns'"},
+		"retry what is refused": {Retry, Manager(3, refused), "", "",
+			"the API server refuses the pods of web, and the controller tries again by itself, within about a minute; run 'kubectl pm why web -n ns' to see why"},
 		"retry too soon":       {Retry, Manager(3), "", "", "has not seen the last change of web yet; run 'kubectl pm status web -n ns' first"},
 		"pause":                {Pause, Manager(3), `[{"op":"add","path":"/spec/paused","value":true}]`, "paused (scaling and healing go on)", ""},
 		"pause what is paused": {Pause, Manager(3, Paused), "", "is paused already", ""},
@@ -80,14 +91,25 @@ func TestVerbs(t *testing.T) {
 		"promote OnDelete": {Promote(intstr.FromInt32(0)), Manager(10, Strategy(v1.OnDeleteStrategy)), "", "", "has no partition to lower"},
 		"the image": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
 			"image updated: nginx:2, was nginx", ""},
+		"the image, with OnDelete": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Strategy(v1.OnDeleteStrategy)),
+			`[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
+			"image updated: nginx:2, was nginx (its update strategy is OnDelete: a pod is replaced when you delete it)", ""},
+		"the image, while paused": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Paused), `[{"op":"add","path":"/spec/image","value":"nginx:2"}]`,
+			"image updated: nginx:2, was nginx (it is paused; outdated pods are updated once it is resumed)", ""},
 		"the image, and why": {SetImage(map[string]string{"app": "nginx:2"}, "a try"), Manager(3), `[{"op":"add","path":"/spec/image","value":"nginx:2"},` +
 			`{"op":"add","path":"/metadata/annotations","value":{"kubernetes.io/change-cause":"a try"}}]`, "image updated: nginx:2, was nginx", ""},
 		"the cause of the old image goes": {SetImage(map[string]string{"app": "nginx:2"}, ""), Manager(3, Because("before")),
 			`[{"op":"add","path":"/spec/image","value":"nginx:2"},{"op":"remove","path":"/metadata/annotations/kubernetes.io~1change-cause"}]`,
 			"image updated: nginx:2, was nginx", ""},
-		"the same image":             {SetImage(map[string]string{"app": "nginx"}, ""), Manager(3), "", "has that image already", ""},
-		"the same images":            {SetImage(map[string]string{"app": "app:1", "log": "log:1"}, ""), Manager(3, twoContainers), "", "has those images already", ""},
-		"of a container that is not": {SetImage(map[string]string{"web": "nginx:2"}, ""), Manager(3), "", "", "web has no container web; it has app"},
+		"the same image":  {SetImage(map[string]string{"app": "nginx"}, ""), Manager(3), "", "has that image already", ""},
+		"the same images": {SetImage(map[string]string{"app": "app:1", "log": "log:1"}, ""), Manager(3, twoContainers), "", "has those images already", ""},
+		"the same image, and why": {SetImage(map[string]string{"app": "nginx"}, "a try"), Manager(3, Because("before")),
+			`[{"op":"add","path":"/metadata/annotations/kubernetes.io~1change-cause","value":"a try"}]`,
+			"has that image already; its change cause is updated: a try", ""},
+		"the same image, and the same cause": {SetImage(map[string]string{"app": "nginx"}, "a try"), Manager(3, Because("a try")), "",
+			"has that image already", ""},
+		"the same image keeps its cause": {SetImage(map[string]string{"app": "nginx"}, ""), Manager(3, Because("a try")), "", "has that image already", ""},
+		"of a container that is not":     {SetImage(map[string]string{"web": "nginx:2"}, ""), Manager(3), "", "", "web has no container web; it has app"},
 		"in a template": {SetImage(map[string]string{"log": "log:2"}, ""), Manager(3, twoContainers),
 			`[{"op":"add","path":"/spec/template/spec/containers/1/image","value":"log:2"}]`, "image updated: log:2, was log:1", ""},
 		"of all containers": {SetImage(map[string]string{"*": "x:1"}, ""), Manager(3, twoContainers),

@@ -61,15 +61,27 @@ func SetImage(images map[string]string, cause string) func(*v1.PodManager, time.
 			}
 		}
 		if c.IsEmpty() {
-			if len(images) > 1 {
-				return nothing("has those images already")
-			}
-			return nothing("has that image already")
+			return sameImages(manager, len(images), cause)
 		}
 		c.setCause(manager, cause)
-		c.Said = "image updated: " + strings.Join(said, "; ")
+		c.Said = "image updated: " + strings.Join(said, "; ") + waits(manager, "outdated pods are updated")
 		return c, nil
 	}
+}
+
+// sameImages returns the change if the containers have the images already: only a new change cause, which the controller copies to the revision.
+func sameImages(manager *v1.PodManager, count int, cause string) (Change, error) {
+	c := Change{Said: "has that image already"}
+	if count > 1 {
+		c.Said = "has those images already"
+	}
+	if cause != "" {
+		c.setCause(manager, cause)
+	}
+	if !c.IsEmpty() {
+		c.Said += "; its change cause is updated: " + cause
+	}
+	return c, nil
 }
 
 func visitAll(containers []corev1.Container, field string, visit func(name, before string, path ...string)) {

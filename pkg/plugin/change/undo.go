@@ -16,7 +16,8 @@ import (
 
 // Undo writes the template of an old revision into the spec. The spec keeps its form, image or template, if that form can express the template.
 // The revision keeps its change cause.
-func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
+func Undo(s snapshot.Snapshot, to snapshot.Revision) (Change, error) {
+	manager := s.Manager
 	if equality.Semantic.DeepEqual(history.Template(&manager.Spec), to.Template) {
 		return nothing("has the template of %s already", to.Title())
 	}
@@ -41,8 +42,8 @@ func Undo(manager *v1.PodManager, to snapshot.Revision) (Change, error) {
 		c.set(json.RawMessage(history.Encode(spec.Template)), "spec", "template")
 	}
 	c.setCause(manager, to.Cause)
-	if manager.Spec.Paused {
-		c.Said += " (it is paused; the pods are updated once it is resumed)"
+	if !s.AllHave(to) { // otherwise no pod waits for anything
+		c.Said += waits(manager, "outdated pods are updated")
 	}
 	return c, nil
 }

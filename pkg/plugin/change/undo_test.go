@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
 	. "github.com/mycompany/podmanager/pkg/plugin/change"
+	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -45,7 +47,7 @@ func TestUndo(t *testing.T) {
 	for from, present := range forms {
 		for to, wanted := range forms {
 			t.Run(from+" to "+to, func(t *testing.T) {
-				c, err := Undo(present, revisionOf(wanted))
+				c, err := Undo(snapshot.Snapshot{Manager: present}, revisionOf(wanted))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +59,7 @@ func TestUndo(t *testing.T) {
 				}
 				after := applied(t, present, c)
 				checkUndone(t, present, wanted, after)
-				back, err := Undo(after, revisionOf(present))
+				back, err := Undo(snapshot.Snapshot{Manager: after}, revisionOf(present))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,6 +68,46 @@ func TestUndo(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// undo says what the pods wait for, if any of them has yet to follow.
+func TestUndoSays(t *testing.T) {
+	onDelete := Strategy(v1.OnDeleteStrategy)
+	const deleted = " (its update strategy is OnDelete: a pod is replaced when you delete it)"
+	const later = " (it is paused; outdated pods are updated once it is resumed)"
+	tests := map[string]struct {
+		change  func(*v1.PodManager)
+		pods    []*corev1.Pod
+		missing []string
+		want    string
+	}{
+		"a rolling update":                    {Limits("0", "1"), append(Pods3(), Pod(3, OfImage("v2"))), nil, ""},
+		"OnDelete":                            {onDelete, append(Pods3(), Pod(3, OfImage("v2"))), nil, deleted},
+		"OnDelete, and no pod has changed":    {onDelete, Pods3(), nil, ""},
+		"paused":                              {Paused, append(Pods3(), Pod(3, OfImage("v2"))), nil, later},
+		"paused, and no pod has changed":      {Paused, Pods3(), nil, ""},
+		"paused, and the last one is leaving": {Paused, append(Pods3(), Pod(3, OfImage("v2"), Terminating)), nil, ""},
+		"paused, without pods":                {Paused, nil, nil, later},
+		"paused, and pods are not readable":   {Paused, nil, []string{"pods"}, later},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			present := Manager(3, Image("v2"), test.change)
+			old := Stored(Manager(3), 4)
+			s := snapshot.New(present, test.pods, []*appsv1.ControllerRevision{old}, test.missing, Now)
+			to, err := revisions.Choose(s, "4")
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := Undo(s, to)
+			if want := "undone, to revision 4" + test.want; err != nil || c.Said != want {
+				t.Errorf("got  %s\nwant %s; %v", c.Said, want, err)
+			}
+			if isShown := revisions.Undo(s, to).How == revisions.Nothing; isShown && test.want != "" {
+				t.Errorf("undo shows that no pod changes, and says %q", c.Said)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -22,14 +23,23 @@ func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
 		at = last.UTC().Add(time.Second) // a second restart within the same second must count as well
 	}
 	c.set(metav1.NewTime(at), "spec", "restartAt")
-	c.Said = "restarted"
-	switch {
-	case manager.Strategy() == v1.OnDeleteStrategy:
-		c.Said += " (its update strategy is OnDelete: a pod is replaced when you delete it)"
-	case manager.Spec.Paused:
-		c.Said += " (it is paused; the pods are replaced once it is resumed)"
-	}
+	c.Said = "restarted" + waits(manager, "the pods are replaced")
 	return c, nil
+}
+
+// waits returns what pods wait for after a change of the template or of the partition, if they do not follow at once. later is what happens to them
+// after a pause. With OnDelete, a pod that is deleted during a pause keeps its revision.
+func waits(manager *v1.PodManager, later string) string {
+	switch isOnDelete := manager.Strategy() == v1.OnDeleteStrategy; {
+	case isOnDelete && manager.Spec.Paused:
+		return " (it is paused, and its update strategy is OnDelete: once it is resumed, a pod is replaced when you delete it)"
+	case isOnDelete:
+		return " (its update strategy is OnDelete: a pod is replaced when you delete it)"
+	case manager.Spec.Paused:
+		return " (it is paused; " + later + " once it is resumed)"
+	default:
+		return ""
+	}
 }
 
 // Retry retries a revision that was rolled back, or whose rollout has halted or missed its deadline. The controller does so when the template
@@ -39,6 +49,9 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	switch {
 	case status.ObservedGeneration != manager.Generation:
 		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s' first", manager.Name, text.Hint(manager.Namespace, "status", manager.Name))
+	case !hasFailed(status) && follow.RefusesPods(manager):
+		return Change{}, fmt.Errorf("there is nothing to retry: the API server refuses the pods of %s, and %s; run '%s' to see why",
+			manager.Name, follow.TriesAgain, text.Hint(manager.Namespace, "why", manager.Name))
 	case !hasFailed(status):
 		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; "+
 			"to replace the pods, run '%s'",
@@ -100,9 +113,7 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		} else {
 			c.set(to, "spec", "updateStrategy", "rollingUpdate", "partition")
 		}
-		if manager.Spec.Paused {
-			c.Said += " (it is paused; more pods are updated once it is resumed)"
-		}
+		c.Said += waits(manager, "more pods are updated")
 		return c, nil
 	}
 }

@@ -19,7 +19,7 @@ func judgeSurge(f Facts) (finding Finding, applies bool) {
 	case found.Obstacle != "":
 		finding.Result, finding.Says, finding.Advice = Warning, "the next rollout would be blocked: "+found.Obstacle, surge.WayOut
 	case found.Unknown != "":
-		finding.Result, finding.Says, finding.Advice = Unknown, found.Unknown, surge.WayOut
+		finding.Result, finding.Says = Unknown, found.Unknown
 	}
 	return finding, true
 }

@@ -40,7 +40,7 @@ func TestSurge(t *testing.T) {
 			if got.Result != test.result || !strings.Contains(got.Says, test.says) {
 				t.Errorf("got %+v", got)
 			}
-			if hasAdvice := strings.Contains(got.Advice, "maxUnavailable: 1 and maxSurge: 0"); hasAdvice != (test.result != OK) {
+			if hasAdvice := strings.Contains(got.Advice, "maxUnavailable: 1 and maxSurge: 0"); hasAdvice != (test.result == Warning) {
 				t.Errorf("advice %q", got.Advice)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/change"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
 // The values of --dry-run.
@@ -55,9 +56,13 @@ const attempts = 5
 // Verb computes the change that a verb makes to one PodManager.
 type Verb func(manager *v1.PodManager, now time.Time) (change.Change, error)
 
-// Do applies a verb to a PodManager. If another client changes the PodManager in the meantime, it computes the change again.
+// Do applies a verb to a PodManager, unless that is being deleted. If another client changes the PodManager in the meantime, it computes the change
+// again.
 func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dryRun string) (*v1.PodManager, change.Change, error) {
 	for attempt := 1; ; attempt++ {
+		if err := follow.RefuseDeleted(manager); err != nil {
+			return nil, change.Change{}, err
+		}
 		what, err := verb(manager, time.Now())
 		if err != nil {
 			return nil, what, err
@@ -73,9 +78,12 @@ func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dry
 	}
 }
 
-// Scale sets the number of replicas through the scale subresource and returns the previous number. If expected is not negative, the previous
-// number must equal it.
+// Scale sets the number of replicas through the scale subresource, unless the PodManager is being deleted, and returns the previous number. If
+// expected is not negative, the previous number must equal it.
 func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, expected int32, dryRun string) (before int32, err error) {
+	if err := follow.RefuseDeleted(manager); err != nil {
+		return 0, err
+	}
 	client := c.Managers.AppsV1().PodManagers(manager.Namespace)
 	for attempt := 1; ; attempt++ {
 		scale, err := client.GetScale(ctx, manager.Name, metav1.GetOptions{})

@@ -14,8 +14,9 @@ func TestAutoscalers(t *testing.T) {
 	object := strings.Replace(web, "spec: {", "spec: {replicas: 5, ", 1)
 	tests := map[string]struct {
 		file, options string
-		// by is the autoscaler that the comment names. It is empty if replicas stays.
-		by, err string
+		// by is the autoscaler that the comment names. It is empty if replicas stays. left is what the warning says about one that scales no object of
+		// the file.
+		by, left, err string
 	}{
 		"none":                      {file: object},
 		"one":                       {file: object + autoscaler("name: scaler", ours), by: "scaler"},
@@ -23,33 +24,33 @@ func TestAutoscalers(t *testing.T) {
 		"one without apiVersion":    {file: object + autoscaler("name: scaler", "kind: Deployment, name: web"), by: "scaler"},
 		"an older one":              {file: object + strings.Replace(autoscaler("name: scaler", ours), "autoscaling/v2", "autoscaling/v1", 1), by: "scaler"},
 		"one in the namespace":      {file: strings.Replace(object, "name: web", "name: web, namespace: shop", 1) + autoscaler("name: scaler, namespace: shop", ours), by: "scaler"},
-		"in another namespace":      {file: strings.Replace(object, "name: web", "name: web, namespace: shop", 1) + autoscaler("name: scaler, namespace: other", ours), err: "HorizontalPodAutoscaler scaler (autoscaling/v2) cannot be converted"},
-		"of another object":         {file: object + autoscaler("name: scaler", "kind: Deployment, name: other"), err: "HorizontalPodAutoscaler scaler (autoscaling/v2) cannot be converted"},
-		"of another kind":           {file: object + autoscaler("name: scaler", "kind: StatefulSet, name: web"), err: "cannot be converted"},
-		"of another group":          {file: object + autoscaler("name: scaler", "apiVersion: example.com/v1, kind: Deployment, name: web"), err: "cannot be converted"},
+		"in another namespace":      {file: strings.Replace(object, "name: web", "name: web, namespace: shop", 1) + autoscaler("name: scaler, namespace: other", ours), left: "HorizontalPodAutoscaler scaler (autoscaling/v2) is left out"},
+		"of another object":         {file: object + autoscaler("name: scaler", "kind: Deployment, name: other"), left: "HorizontalPodAutoscaler scaler (autoscaling/v2) is left out"},
+		"of another kind":           {file: object + autoscaler("name: scaler", "kind: StatefulSet, name: web"), left: "is left out"},
+		"of another group":          {file: object + autoscaler("name: scaler", "apiVersion: example.com/v1, kind: Deployment, name: web"), left: "is left out"},
 		"alone":                     {file: strings.TrimPrefix(autoscaler("name: scaler", ours), "---\n"), err: "cannot be converted"},
-		"a kind of the same name":   {file: object + strings.Replace(autoscaler("name: scaler", ours), "autoscaling/v2", "example.com/v1", 1), err: "(example.com/v1) cannot be converted"},
+		"a kind of the same name":   {file: object + strings.Replace(autoscaler("name: scaler", ours), "autoscaling/v2", "example.com/v1", 1), left: "(example.com/v1) is left out"},
 		"a name of several lines":   {file: object + autoscaler(`name: "a\nb"`, ours), by: "a b"},
 		"live":                      {file: object, options: "live", by: "live"},
 		"live, the pods are handed": {file: object, options: "live, kept"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			objects, autoscalers, err := Documents([]byte(test.file))
+			file, err := Documents([]byte(test.file))
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("got %v, want %s", err, test.err)
 				}
 				return
 			}
-			if err != nil || len(objects) != 1 {
-				t.Fatalf("%d objects, %v", len(objects), err)
+			if err != nil || len(file.Objects) != 1 || !strings.Contains(file.Warning(), test.left) || test.left == "" && len(file.Others) > 0 {
+				t.Fatalf("%d objects, %q, %v", len(file.Objects), file.Warning(), err)
 			}
-			options := Options{Autoscalers: autoscalers, KeepReplicas: strings.Contains(test.options, "kept")}
+			options := Options{Autoscalers: file.Autoscalers, KeepReplicas: strings.Contains(test.options, "kept")}
 			if strings.Contains(test.options, "live") {
 				options.Live = &Live{Autoscalers: []string{"live"}}
 			}
-			result, err := Convert(objects[0], options)
+			result, err := Convert(file.Objects[0], options)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,11 +20,11 @@ func parse(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	if kind == "CloneSet" {
 		group = "apps.kruise.io/v1alpha1"
 	}
-	objects, _, err := Documents([]byte("{apiVersion: " + group + ", kind: " + kind + ", metadata: {name: web}, spec: {" + spec + podTemplate + "}}"))
-	if err != nil || len(objects) != 1 {
-		t.Fatalf("%d objects, %v", len(objects), err)
+	file, err := Documents([]byte("{apiVersion: " + group + ", kind: " + kind + ", metadata: {name: web}, spec: {" + spec + podTemplate + "}}"))
+	if err != nil || len(file.Objects) != 1 {
+		t.Fatalf("%d objects, %v", len(file.Objects), err)
 	}
-	return objects[0]
+	return file.Objects[0]
 }
 
 func TestConvert(t *testing.T) {

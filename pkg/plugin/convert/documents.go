@@ -13,11 +13,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Documents returns the objects in a YAML or JSON file, which may have several documents and lists, and the HorizontalPodAutoscalers that scale
-// them. All other objects must be of a kind that can be converted.
-func Documents(data []byte) (objects, autoscalers []*unstructured.Unstructured, err error) {
+// File has the objects of a YAML or JSON file.
+type File struct {
+	// Objects are of kinds that can be converted. Autoscalers are the HorizontalPodAutoscalers that scale them.
+	Objects, Autoscalers []*unstructured.Unstructured
+	// Others are all other objects, such as Services. convert leaves them out.
+	Others []*unstructured.Unstructured
+}
+
+// Documents reads a YAML or JSON file, which may have several documents and lists. It returns an error if the file has no object to convert.
+func Documents(data []byte) (File, error) {
+	var file File
 	var others []*unstructured.Unstructured
 	reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
 	for number := 1; ; number++ {
@@ -26,36 +36,57 @@ func Documents(data []byte) (objects, autoscalers []*unstructured.Unstructured, 
 			break
 		}
 		if err != nil {
-			return nil, nil, err
+			return File{}, err
 		}
 		found, err := objectsIn(document)
 		if err != nil {
-			return nil, nil, fmt.Errorf("document %d: %w", number, err)
+			return File{}, fmt.Errorf("document %d: %w", number, err)
 		}
 		for _, object := range found {
 			if Check(object.GroupVersionKind().GroupKind()) == nil {
-				objects = append(objects, object)
+				file.Objects = append(file.Objects, object)
 			} else {
 				others = append(others, object)
 			}
 		}
 	}
-	var unknown []string
 	for _, other := range others {
-		if isAutoscaler(other) && slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool { return scales(other, object) }) {
-			autoscalers = append(autoscalers, other)
+		if isAutoscaler(other) && slices.ContainsFunc(file.Objects, func(object *unstructured.Unstructured) bool { return scales(other, object) }) {
+			file.Autoscalers = append(file.Autoscalers, other)
 		} else {
-			unknown = append(unknown, from(other)+" ("+other.GetAPIVersion()+")")
+			file.Others = append(file.Others, other)
 		}
 	}
 	switch {
-	case len(unknown) > 0:
-		return nil, nil, fmt.Errorf("%s cannot be converted, so nothing was converted; convert takes %s", strings.Join(unknown, ", "), Kinds())
-	case len(objects) == 0:
-		return nil, nil, fmt.Errorf("there is no object to convert; convert takes %s", Kinds())
+	case len(file.Objects) > 0:
+		return file, nil
+	case len(others) > 0:
+		return File{}, fmt.Errorf("%s cannot be converted; convert takes %s", list(others), Kinds())
 	default:
-		return objects, autoscalers, nil
+		return File{}, fmt.Errorf("there is no object to convert; convert takes %s", Kinds())
 	}
+}
+
+// Warning names the objects that convert leaves out. It is empty if there are none.
+func (f File) Warning() string {
+	switch len(f.Others) {
+	case 0:
+		return ""
+	case 1:
+		return list(f.Others) + " is left out, because it cannot be converted; if the cluster does not have it yet, apply it from a file of its own"
+	default:
+		return list(f.Others) +
+			" are left out, because they cannot be converted; if the cluster does not have them yet, apply them from a file of their own"
+	}
+}
+
+// list names objects.
+func list(objects []*unstructured.Unstructured) string {
+	var names []string
+	for _, object := range objects {
+		names = append(names, from(object)+" ("+text.OneLine(object.GetAPIVersion())+")")
+	}
+	return strings.Join(names, ", ")
 }
 
 // objectsIn returns the objects of one document: none if it is empty, several if it is a list.

@@ -24,13 +24,13 @@ func FuzzConvert(f *testing.F) {
 		"metadata: {name: \"a\\nspec: {paused: true}\"}\nspec: {scaleTargetRef: {kind: Deployment, name: web}}"), "")
 	f.Add([]byte(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web","annotations":{"a":"\u007f"}},"spec":{"replicas":1}}`), "")
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
-		objects, autoscalers, err := Documents(data)
+		file, err := Documents(data)
 		if err != nil {
 			return
 		}
-		for _, object := range objects {
+		for _, object := range file.Objects {
 			before := object.DeepCopy()
-			result, err := Convert(object, Options{Name: name, Autoscalers: autoscalers})
+			result, err := Convert(object, Options{Name: name, Autoscalers: file.Autoscalers})
 			if !reflect.DeepEqual(before, object) {
 				t.Errorf("the object became %v", object)
 			}

@@ -13,7 +13,6 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/compare"
 	"github.com/mycompany/podmanager/pkg/plan/history"
-	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
@@ -91,9 +90,7 @@ func neverInPlace(manager *v1.PodManager) string {
 // rollout is paused, no pod changes.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
 	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
-	active, _, _ := podstate.Split(s.Pods)
-	isOther := func(pod *corev1.Pod) bool { return !slices.Contains(to.Pods, pod) }
-	if d.How == "" || !s.Reads("pods") || len(active) == 0 || slices.ContainsFunc(active, isOther) {
+	if d.How == "" || !s.AllHave(to) {
 		return d
 	}
 	d.How, d.Why = Nothing, "all pods have "+to.Title()+" already"
@@ -155,6 +152,8 @@ func with(template *corev1.PodTemplateSpec, changed field) *corev1.PodTemplateSp
 func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
 	diff, obstacle := compare.Templates(from, to)
 	switch {
+	case from != nil && to != nil && from.Annotations[v1.AnnotationRestartedAt] != to.Annotations[v1.AnnotationRestartedAt]:
+		return NewPod, "the time of the restart differs" // the user restarts the pods, or undoes a restart
 	case obstacle != "":
 		return NewPod, obstacle
 	case len(diff.Images) > 0 && len(diff.Resources) > 0:

@@ -59,7 +59,10 @@ func TestPrevious(t *testing.T) {
 		"one that is not stored yet":   {stored("c", "b", "a", "b"), "b"},
 		"undone, and done again":       {stored("b", "b", "c", "a", "b"), "a"},
 		"the one before has failed":    {failed(stored("c", "c", "a", "b", "c"), "b"), "a"},
-		"all others have failed":       {failed(stored("c", "c", "a", "b", "c"), "a", "b"), "b"},
+		"undone, after it has failed":  {failed(stored("b", "b", "a", "c", "b"), "a", "c"), ""},
+		"the only other has failed":    {stored("a", "a", "bad", "a"), ""},
+		"none is good, one has failed": {failed(stored("c", "", "a", "b", "c"), "b"), "a"},
+		"the good one is marked":       {failed(stored("c", "b", "a", "b", "c"), "b"), "a"},
 		"nothing else":                 {stored("a", "a", "a"), ""},
 		"nothing at all":               {stored("a", ""), ""},
 	}
@@ -72,7 +75,27 @@ func TestPrevious(t *testing.T) {
 			if hint := "'kubectl pm history web -n ns' shows its revisions"; err != nil && !strings.Contains(err.Error(), hint) {
 				t.Errorf("got %v, want %s", err, hint)
 			}
+			hasOthers := len(test.snapshot.Stored) > 1
+			if hint := "'kubectl pm undo web --to-revision REVISION -n ns'"; err != nil && strings.Contains(err.Error(), hint) != hasOthers {
+				t.Errorf("got %v; the hint %s is for a PodManager with other revisions", err, hint)
+			}
 		})
+	}
+}
+
+// Without revisions as arguments, diff compares with the revision that undo returns to. If there is none, it does not speak of a return.
+func TestBaseline(t *testing.T) {
+	if got, err := revisions.Baseline(stored("c", "b", "a", "b", "c")); err != nil || snapshot.Images(got.Template) != "b" {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if got, err := revisions.Baseline(failed(stored("c", "b", "b", "c"), "b")); err != nil || snapshot.Images(got.Template) != "b" {
+		t.Errorf("the only other revision has failed: got %v, %v", got, err)
+	}
+	_, err := revisions.Baseline(stored("a", "a", "a"))
+	const want = "web has no other revision to compare the present template with ('kubectl pm history web -n ns' shows its revisions); " +
+		"to compare it with a manifest, run 'kubectl pm diff web -f FILE -n ns'"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }
 
@@ -171,6 +194,19 @@ func TestDiffForPods(t *testing.T) {
 	}
 }
 
+// undo of a restart replaces the pods once more, although the user has not asked for another restart.
+func TestUndoOfARestart(t *testing.T) {
+	before, after := Manager(3), Manager(3, func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} })
+	s := snapshot.New(after, nil, []*appsv1.ControllerRevision{Stored(before, 1), Stored(after, 2)}, nil, Now)
+	to, err := revisions.Previous(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := revisions.Undo(s, to).Summary(), "Pods are replaced: the time of the restart differs."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	image := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "app:2" }
 	cpu := func(t *corev1.PodTemplateSpec) {
@@ -222,7 +258,10 @@ func TestDiff(t *testing.T) {
 		}, v1.InPlaceIfPossible,
 			`spec.containers[new] <none> {"image":"new:1","name":"new","resources":{}} new pod | Pods are replaced: template.spec.containers differs.`},
 		"a restart": {restart, v1.InPlaceIfPossible,
-			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | Pods are replaced: a restart was asked for."},
+			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | Pods are replaced: the time of the restart differs."},
+		"a restart, only in place": {restart, v1.InPlaceOnly,
+			"metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
+				"Pods stay as they are: podUpdatePolicy is InPlaceOnly, and the time of the restart differs."},
 		"an image after a restart": {func(t *corev1.PodTemplateSpec) { image(t); restart(t) }, v1.RecreatePods,
 			"spec.containers[app].image app:1 app:2 new pod | metadata.annotations.kubectl.kubernetes.io/restartedAt <none> 2026-01-02T03:04:05Z new pod | " +
 				"Pods are replaced: podUpdatePolicy is Recreate."},

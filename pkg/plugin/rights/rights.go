@@ -59,6 +59,15 @@ func (r Right) Advice(user, namespace string) string {
 	return fmt.Sprintf("the role %s grants this right: %s", role, bind(role, user, namespace))
 }
 
+// Missing says that a user lacks the right in a namespace, and which role helps. The user's name is not known.
+func (r Right) Missing(namespace string) string {
+	said := fmt.Sprintf("you may not %s in namespace %s", r, namespace)
+	if advice := r.Advice("", namespace); advice != "" {
+		said += "; " + advice
+	}
+	return said
+}
+
 // placeholder stands for a user whose name is not known.
 const placeholder = "USER"
 

@@ -64,6 +64,14 @@ func TestDeadline(t *testing.T) {
 	plugintest.Golden(t, "deadline-rolled-back", play(t, back, with(back, Image("v2")), o, simulate.RolledBack).Lines(text.Style{}, false))
 }
 
+// A rollout that completes before all pods are available does not claim that they are.
+func TestCompletesBeforeAllAreAvailable(t *testing.T) {
+	live, o := atRest(4), options(t)
+	o.NeverReady, _ = simulate.ParseChoice("--never-ready", []string{"every 4"})
+	report := play(t, live, with(live, Image("v2")), o, simulate.Waiting)
+	plugintest.Golden(t, "completes-before-all", report.Lines(text.Style{}, false))
+}
+
 // Containers stop within StopAfter plus the sleep of a preStop hook, limited by the grace period.
 func TestTimeToStop(t *testing.T) {
 	tests := map[string]struct {

@@ -3,8 +3,8 @@ package simulate
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,8 +40,8 @@ type Step struct {
 type Event struct {
 	Action string `json:"action"`
 	Pod    string `json:"pod,omitempty"`
-	// Why is the reason of a deletion, of a creation or of a refused eviction, the failure of a pod, the nodes of a drain, or the message of a
-	// controller event.
+	// Why is the reason of a deletion, of a creation or of a refused eviction, the failure of a pod, the nodes of a drain, how many pods are updated and
+	// available when a rollout completes, or the message of another controller event.
 	Why string `json:"why,omitempty"`
 	// IsOld reports whether the pod is created from, or updated to, the old revision.
 	IsOld bool `json:"isOld,omitempty"`
@@ -192,7 +192,11 @@ func (r *recorder) noteAfter(w *world.World, decided plan.Plan, failure *requeue
 	r.add(now, r.actions(decided)...)
 	r.add(now, r.creations(w, decided, failure)...)
 	for _, transition := range status.Transitions(w.Manager, before, after) {
-		r.add(now, Event{Action: transition.Reason, Why: transition.Message})
+		event := Event{Action: transition.Reason, Why: transition.Message}
+		if event.Action == v1.EventCompleted {
+			event.Why = completion(w.Manager, after)
+		}
+		r.add(now, event)
 	}
 	if !isGivenUp(before) && isGivenUp(after) {
 		r.add(now, Event{Action: GivenUp})
@@ -253,7 +257,8 @@ func (r *recorder) actions(decided plan.Plan) []Event {
 	return events
 }
 
-// creations returns the pods that a plan creates, or that the API server refuses. The controller does not request those after a refused one.
+// creations returns the pods that a plan creates, or that the API server refuses. The controller does not request those after a refused one, whether
+// or not the refusal was recorded before.
 func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue.Failure) (events []Event) {
 	for _, creation := range decided.Create {
 		name := podstate.PodName(w.Manager.Name, creation.Index)
@@ -266,8 +271,10 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 		case exists:
 			r.totals.Created++
 			events = append(events, event)
-		case failure != nil && !r.refused[name]:
-			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message, name)
+		case failure != nil && r.refused[name]:
+			return events
+		case failure != nil:
+			r.refused[name], event.Action, event.Why = true, Refused, withoutName(failure.Message)
 			r.refusal = cmp.Or(r.refusal, failure.Message)
 			return append(events, event)
 		}
@@ -275,12 +282,20 @@ func (r *recorder) creations(w *world.World, decided plan.Plan, failure *requeue
 	return events
 }
 
+// named matches the beginning of a refusal that names a pod. "is forbidden" says no more than the event, "is invalid" does.
+var named = regexp.MustCompile(`^\w+ "[^"]*" is (forbidden: )?`)
+
 // withoutName returns a refusal without the name of its pod, which the event has already.
-func withoutName(refusal, name string) string {
-	if kind, rest, found := strings.Cut(refusal, fmt.Sprintf(" %q is ", name)); found && !strings.Contains(kind, " ") {
-		return rest
+func withoutName(refusal string) string { return named.ReplaceAllString(refusal, "") }
+
+// completion says how a rollout completes. It may complete before all pods are available: once enough of them have been available for the bake time.
+// Others may then be missing, unavailable or, with OnDelete, outdated.
+func completion(manager *v1.PodManager, status *v1.PodManagerStatus) string {
+	desired := manager.DesiredReplicas()
+	if updated, available := int(status.UpdatedReplicas), int(status.AvailableReplicas); min(updated, available) < max(desired, int(status.Replicas)) {
+		return fmt.Sprintf("the rollout completes with %d of %s updated, and %d available", updated, pods(desired), available)
 	}
-	return refusal
+	return "all pods are updated and available"
 }
 
 // isGivenUp reports whether a halted rollout stays halted until the user acts.

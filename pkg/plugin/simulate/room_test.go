@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
@@ -139,8 +141,68 @@ func TestRejection(t *testing.T) {
 			if !strings.HasPrefix(report.Message, test.message) || len(report.Notes) > 0 || len(report.Steps) > 30 {
 				t.Errorf("%q, notes %v, %d steps", report.Message, report.Notes, len(report.Steps))
 			}
+			checkRefusals(t, report)
 			if name == "rejected" {
 				plugintest.Golden(t, "rejected", report.Lines(text.Style{}, false))
+			}
+		})
+	}
+}
+
+// checkRefusals checks that the same pod is requested again and again, unless the index of a deleted pod becomes free, that its refusal is recorded
+// once, and that the refusal names the pod once.
+func checkRefusals(t *testing.T, report simulate.Report) {
+	t.Helper()
+	var refused []simulate.Event
+	for _, step := range report.Steps {
+		for _, event := range step.Events {
+			if event.Action == simulate.Refused {
+				refused = append(refused, event)
+			}
+		}
+	}
+	want := 0
+	if report.Outcome == simulate.PodsRefused {
+		want = 1 + report.Totals.Deleted
+	}
+	if len(refused) != want || want > 0 && !strings.Contains(report.Message, `"`+refused[0].Pod+`"`) {
+		t.Errorf("refused: %+v", refused)
+	}
+	for _, event := range refused {
+		if strings.Contains(event.Why, "web-") {
+			t.Errorf("%s is refused: %s", event.Pod, event.Why)
+		}
+	}
+}
+
+// A pod that a quota refuses is created as soon as the controller's backoff is over and another pod has gone, however often that happens, and however
+// long it takes.
+func TestQuotaBecomesFree(t *testing.T) {
+	tests := map[string]struct {
+		pods    int32
+		stop    time.Duration
+		longest time.Duration
+	}{
+		"soon":       {4, time.Second, time.Minute},
+		"after 20 s": {2, 20 * time.Second, 100 * time.Second}, // the controller tries after 1, 3, 7, 15 and 31 s
+		"many times": {40, time.Second, 10 * time.Minute},
+		"after 1 h":  {2, time.Hour, 2*time.Hour + 3*time.Minute},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			live, o := atRest(test.pods, Limits("0", "1")), options(t)
+			for _, pod := range live.Pods {
+				pod.Spec.TerminationGracePeriodSeconds = ptr.To(int64(2 * time.Hour / time.Second))
+			}
+			o.StopAfter = test.stop
+			o.Room.Refusal = &requeue.Failure{Condition: v1.ReasonFailedCreate, Reason: v1.ReasonForbidden,
+				Message: `pods "web-9" is forbidden: exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4`}
+			report := play(t, live, with(live, Image("v2")), o, simulate.Completed)
+			if got := time.Duration(report.Totals.Seconds) * time.Second; got > test.longest {
+				t.Errorf("took %v, want at most %v:\n%s", got, test.longest, text.Join(report.Lines(text.Style{}, true)))
+			}
+			if name == "soon" {
+				plugintest.Golden(t, "quota-becomes-free", report.Lines(text.Style{}, false))
 			}
 		})
 	}

@@ -87,8 +87,6 @@ func (e Event) describeRollout() string {
 		return "revision " + e.Why + " has proven itself"
 	case v1.EventStarted:
 		return "the rollout begins"
-	case v1.EventCompleted:
-		return "all pods are updated and available"
 	case v1.EventPartition:
 		return "the partition is reached"
 	case v1.EventPaused:

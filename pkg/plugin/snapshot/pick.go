@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -35,7 +36,7 @@ func (s Snapshot) PodsOf(revision string) ([]*corev1.Pod, error) {
 	pods := slices.DeleteFunc(slices.Clone(s.Pods), isOther)
 	switch {
 	case !s.Reads("pods"):
-		return nil, fmt.Errorf("you may not list pods in namespace %s; %s", s.Manager.Namespace, rights.ListPods.Advice("", s.Manager.Namespace))
+		return nil, errors.New(rights.ListPods.Missing(s.Manager.Namespace))
 	case len(s.Pods) == 0:
 		return nil, fmt.Errorf("%s has no pods", s.Manager.Name)
 	case len(pods) == 0:

@@ -11,6 +11,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
 // Revision is a revision and its roles in the PodManager.
@@ -79,6 +80,13 @@ func (s Snapshot) History() []Revision {
 	}
 	slices.SortStableFunc(list, func(a, b Revision) int { return cmp.Compare(rank(b, known), rank(a, known)) })
 	return list
+}
+
+// AllHave reports whether all active pods have a revision. If there is no active pod, or the user may not read pods, it reports false.
+func (s Snapshot) AllHave(revision Revision) bool {
+	active, _, _ := podstate.Split(s.Pods)
+	isOther := func(pod *corev1.Pod) bool { return !slices.Contains(revision.Pods, pod) }
+	return s.Reads("pods") && len(active) > 0 && !slices.ContainsFunc(active, isOther)
 }
 
 // rank orders revisions. The revision of the current template is the newest, and revisions without a number are the oldest.

@@ -68,7 +68,13 @@ func causeOf(reason string) cause {
 
 // causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, the cause says so.
 func causeFor(s snapshot.Snapshot, reason string) cause {
+	failed := s.Condition(v1.ConditionReplicaFailure).Reason
+	isOfOther := failed != "" && failed != v1.ReasonFailedCreate && (reason == v1.ReasonForbidden || reason == v1.ReasonInvalidPod)
 	switch isMissing := reason == v1.ReasonTooFew; {
+	case s.Manager.DeletionTimestamp != nil:
+		return deletionCause(s)
+	case isOfOther: // the API server refuses another request than the creation of a pod
+		return causeOf(failed)
 	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
 		return causeOf(v1.ReasonStuck)
 	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
@@ -150,7 +156,7 @@ func rollingOut(s snapshot.Snapshot, a Answer) []string {
 func refused(s snapshot.Snapshot, a Answer) []string {
 	switch account := history.Template(&s.Manager.Spec).Spec.ServiceAccountName; {
 	case strings.Contains(a.Cause, "maxSurge: 0"):
-		return []string{"kubectl describe quota", fmt.Sprintf(`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}'`, s.Manager.Name)}
+		return []string{"kubectl describe quota", doWithoutSurge(s)}
 	case strings.Contains(a.Cause, "quota"):
 		return []string{"kubectl describe quota"}
 	case strings.Contains(a.Cause, "service account") && account != "":
@@ -212,8 +218,13 @@ func setImage(s snapshot.Snapshot, a Answer) string {
 
 // giveWay suggests commands for a surge pod without a node: to find out why, or to do without it.
 func giveWay(s snapshot.Snapshot, a Answer) []string {
-	return append(lookAtPod(s, a), fmt.Sprintf(
-		`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}'`, s.Manager.Name))
+	return append(lookAtPod(s, a), doWithoutSurge(s))
+}
+
+// doWithoutSurge suggests limits with which a rollout needs no surge pod. The API server refuses maxSurge 0 if maxUnavailable is 0 as well.
+func doWithoutSurge(s snapshot.Snapshot) string {
+	return fmt.Sprintf(
+		`kubectl patch pm %s --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}'`, s.Manager.Name)
 }
 
 func allowNewPods(s snapshot.Snapshot, a Answer) []string {

@@ -21,7 +21,7 @@ import (
 type Answer struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
-	// Cause is one sentence.
+	// Cause is a sentence. If the API server refuses the pods, a second one says that the controller tries again.
 	Cause    string   `json:"cause"`
 	Evidence []string `json:"evidence,omitempty"`
 	// Next are the commands to run next.
@@ -59,8 +59,12 @@ func Find(s snapshot.Snapshot) Answer {
 		answer.say("pod %s: %s", overdue.Pod.Name, overdue.Text)
 	}
 	answer.addLeaving(s)
+	answer.addDeletion(s)
 	cause := causeFor(s, answer.Reason)
 	answer.Cause = sentence(cause.lead, follow.Message(manager))
+	if follow.RefusesPods(manager) {
+		answer.Cause += " Once the reason is gone, wait: " + follow.TriesAgain + "."
+	}
 	for _, command := range cause.next(s, answer) {
 		answer.suggest(s, strings.TrimSpace(command))
 	}

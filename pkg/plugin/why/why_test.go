@@ -38,6 +38,12 @@ func refusedFor(o plan.Observed, reason string) snapshot.Snapshot {
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 
+func notStored(s snapshot.Snapshot) snapshot.Snapshot {
+	s.Manager.Status.Conditions = append(s.Manager.Status.Conditions,
+		metav1.Condition{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedStore})
+	return s
+}
+
 func noImage(p *corev1.Pod) {
 	Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})(p)
 }
@@ -85,6 +91,8 @@ func TestFind(t *testing.T) {
 			evidence: "", next: "kubectl edit pm web -n ns"},
 		"an invalid second revision": {snapshot: refusedFor(RollingOut(Manager(3, Image("v2")), Pods3()...), v1.ReasonInvalidPod), cause: "The API server refuses the pod: no.",
 			next: "kubectl pm diff web -n ns|kubectl pm undo web -n ns|kubectl edit pm web -n ns"},
+		"a revision that cannot be stored": {snapshot: notStored(refusedFor(Observe(Manager(3)), v1.ReasonForbidden)),
+			cause: "The controller cannot store the revision: no.", next: "kubectl pm check web -n ns"},
 		"partition": {snapshot: of(ReadyFor(time.Hour), Partition("2")), cause: "The partition holds the rollout: ",
 			next: "kubectl pm promote web -n ns"},
 		"not ready": {snapshot: seen(Observe(Manager(3), Pod(0), Pod(1), Pod(2, Container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}, corev1.ContainerState{})))),
@@ -115,8 +123,8 @@ func TestFind(t *testing.T) {
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
-		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxSurge: 0`,
-			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxSurge":0}}}}' -n ns`},
+		"a quota for the surge": {`3 of 3 pods exist; pods "web-3" is forbidden: exceeded quota: small, requested: pods=1; quota small has no room for the surge: raise it, or set maxUnavailable: 1 and maxSurge: 0`,
+			`kubectl describe quota -n ns|kubectl patch pm web --type merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"maxUnavailable":1,"maxSurge":0}}}}' -n ns`},
 		"a ServiceAccount that is missing": {`0 of 3 pods exist; pods "web-0" is forbidden: error looking up service account ns/robot: serviceaccount "robot" not found`,
 			"kubectl get serviceaccount robot -n ns"},
 		"Pod Security": {`0 of 3 pods exist; pods "web-0" is forbidden: violates PodSecurity`, "kubectl get pm web -o jsonpath='{.spec.template}' -n ns"},
@@ -127,9 +135,14 @@ func TestFind(t *testing.T) {
 			m.Spec.Image, m.Spec.Template = "", &corev1.PodTemplateSpec{Spec: corev1.PodSpec{ServiceAccountName: "robot"}}
 			m.Status = v1.PodManagerStatus{ObservedGeneration: m.Generation, Conditions: []metav1.Condition{
 				{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonForbidden, Message: refusal.message},
+				{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
 			}}
-			if got := Find(snapshot.New(m, nil, nil, nil, Now)); strings.Join(got.Next, "|") != refusal.next {
+			got := Find(snapshot.New(m, nil, nil, nil, Now))
+			if strings.Join(got.Next, "|") != refusal.next {
 				t.Errorf("next is %q, want %q", got.Next, refusal.next)
+			}
+			if want := ". Once the reason is gone, wait: the controller tries again by itself, within about a minute."; !strings.HasSuffix(got.Cause, want) {
+				t.Errorf("the cause is %q, and does not end with %q", got.Cause, want)
 			}
 		})
 	}

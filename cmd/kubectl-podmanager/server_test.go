@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/plantest"
+)
+
+// serving starts an API server with one PodManager, which has one pod and no revision, and whose user may do nothing but read. It returns a
+// kubeconfig for it.
+func serving(t *testing.T, manager *v1.PodManager) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any
+		switch resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; {
+		case strings.HasSuffix(r.URL.Path, "/podmanagers/web") && r.Method == http.MethodGet:
+			answer = manager
+		case resource == "pods":
+			answer = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*plantest.Pod(0)}}
+		case resource == "controllerrevisions":
+			answer = map[string]any{"apiVersion": "apps/v1", "kind": "ControllerRevisionList", "items": []any{}}
+		case resource == "selfsubjectaccessreviews":
+			answer = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": map[string]any{"allowed": false}}
+		default:
+			t.Errorf("unexpected request: %s %s", r.Method, r.URL.Path)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(answer); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "namespace": "ns"}}],
+		"clusters": [{"name": "a", "cluster": {"server": %q}}]}`, server.URL)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Every verb that writes refuses a PodManager that is being deleted, before it looks for a revision or writes anything. exec and port-forward name
+// the role that helps before they run kubectl.
+func TestRefusals(t *testing.T) {
+	const deleted = "error: web is being deleted, so that a change would have no effect, and none was made; the finalizer example.com/x keeps it; "
+	const right = "error: you may not create pods/%s in namespace ns; the role edit grants this right: kubectl create rolebinding USER-edit"
+	deleting := func(m *v1.PodManager) { m.Finalizers = []string{"example.com/x"}; plantest.Deleting(m) }
+	tests := map[string]struct {
+		change func(*v1.PodManager)
+		want   string
+	}{
+		"undo web":                    {deleting, deleted},
+		"undo web --dry-run":          {deleting, deleted},
+		"restart web":                 {deleting, deleted},
+		"retry web":                   {deleting, deleted},
+		"pause web":                   {deleting, deleted},
+		"resume web":                  {deleting, deleted},
+		"promote web":                 {deleting, deleted},
+		"set image web app=nginx:2":   {deleting, deleted},
+		"scale web --replicas 2":      {deleting, deleted},
+		"exec web -- sh":              {func(*v1.PodManager) {}, fmt.Sprintf(right, "exec")},
+		"port-forward web 8080:80":    {func(*v1.PodManager) {}, fmt.Sprintf(right, "portforward")},
+		"undo web --to-revision none": {deleting, deleted},
+	}
+	for arguments, test := range tests {
+		t.Run(arguments, func(t *testing.T) {
+			manager := plantest.Manager(3, test.change)
+			manager.TypeMeta = metav1.TypeMeta{APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind}
+			var out, errOut bytes.Buffer
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "pm"}
+			code := p.run(t.Context(), append([]string{"--kubeconfig", serving(t, manager)}, strings.Fields(arguments)...))
+			if code != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), test.want) {
+				t.Errorf("exit code %d\n%s%s\nwant 1 and %s", code, out.String(), errOut.String(), test.want)
+			}
+		})
+	}
+}
