@@ -205,16 +205,18 @@ func (w *World) isStuckSomewhere() bool {
 	return slices.ContainsFunc(w.Pods, func(p *corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
-// leavingBecause returns why a pod leaves by the documented rules: drain, node loss, age, or empty.
+// leavingBecause returns why a pod leaves by the documented rules: drain, node loss, age, or empty. A pod that has begun to leave a lost node goes on
+// leaving if the user raises replaceAfterSeconds. If the node is being drained, too, that is the reason from then on.
 func (s *synced) leavingBecause(p *corev1.Pod) leaving.Cause {
 	rules := s.Manager.Spec.Disruption
 	wait, isLost := s.untilLost(p.Spec.NodeName)
+	isDrained := s.isDrainedNode(p.Spec.NodeName)
 	switch {
 	case s.disruption == nil || rules == nil || s.Manager.DesiredReplicas() == 0:
 		return ""
-	case isLost && (wait == 0 || s.wasLeaving(p.Name, v1.LeavingForNodeLoss)) && !isMarkedForDeletion(p):
+	case isLost && (wait == 0 || !isDrained && s.wasLeaving(p.Name, v1.LeavingForNodeLoss)) && !isMarkedForDeletion(p):
 		return leaving.Lost
-	case s.isDrainedNode(p.Spec.NodeName) && !isMarkedForDeletion(p):
+	case isDrained && !isMarkedForDeletion(p):
 		return leaving.Drained
 	case rules.MaxPodAgeSeconds != nil && s.Now.Sub(p.CreationTimestamp.Time) >= time.Duration(*rules.MaxPodAgeSeconds)*time.Second*9/10:
 		return leaving.TooOld

@@ -2,6 +2,7 @@ package inplace_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,27 @@ func TestWantedAgainAfterRestore(t *testing.T) {
 	}
 }
 
+// A pod that is restored has its revision for as long as before.
+func TestRestoreChangesNoRevision(t *testing.T) {
+	before, after := sizedManager("1", "1Gi"), sizedManager("1", "2Gi")
+	created := interrupted(before, after, 2, true)
+	updated := interrupted(before, after, 2, true)
+	updateTo(t, updated, RevisionFor(before), RevisionFor(after))
+	at := Now.Add(-time.Hour)
+	updated.Annotations[v1.AnnotationInPlace] = strings.Replace(updated.Annotations[v1.AnnotationInPlace], Now.Format(time.RFC3339), at.Format(time.RFC3339), 1)
+	for name, test := range map[string]struct {
+		pod    *corev1.Pod
+		before *v1.PodManager
+		want   time.Time
+	}{"created": {created, before, time.Time{}}, "updated": {updated, after, at}} {
+		for range 2 {
+			if restore(t, test.pod, test.before); !RevisedAt(test.pod).Equal(test.want) || !UpdatedAt(test.pod).Equal(Now) {
+				t.Errorf("%s: it has its revision since %v, want %v: %s", name, RevisedAt(test.pod), test.want, test.pod.Annotations[v1.AnnotationInPlace])
+			}
+		}
+	}
+}
+
 // restore sends the requests of StepRestore, which give a pod whose update was interrupted its previous resources.
 func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	t.Helper()
@@ -208,7 +230,9 @@ func restore(t *testing.T, p *corev1.Pod, before *v1.PodManager) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ApplyPatch(p, resize)
+	if resize != nil {
+		ApplyPatch(p, resize)
+	}
 	ApplyPatch(p, patch)
 }
 

@@ -51,6 +51,9 @@ func (u Update) restartedByResize() map[string]ContainerBefore {
 // Patch returns the strategic merge patch that completes the update: it changes labels, annotations and images, and writes the Record.
 func (u Update) Patch(manager *v1.PodManager, now time.Time) ([]byte, error) {
 	record := u.newRecord(now)
+	if u.Step == StepRestore {
+		record.Restored, record.RevisionAt = true, RevisedAt(u.Pod)
+	}
 	if last := lastRecord(u.Pod); u.Step == StepRestore && last.Refused != "" {
 		// Keep the refusal, so that the refused update is not tried again at once.
 		restored := record

@@ -19,6 +19,15 @@ func UpdatedAt(pod *corev1.Pod) time.Time {
 	return at
 }
 
+// RevisedAt returns when the pod was updated in place to its present revision, or zero if it was created from that revision.
+func RevisedAt(pod *corev1.Pod) time.Time {
+	last := CompletedRecord(pod)
+	if last.Restored {
+		return last.RevisionAt
+	}
+	return last.At
+}
+
 // IsUpdating reports whether the kubelet has yet to carry out an update in place.
 func IsUpdating(pod *corev1.Pod) bool {
 	if !hasRecord(pod) || CompletedRecord(pod).Revision == "" && !IsInterrupted(pod) {

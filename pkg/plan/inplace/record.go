@@ -25,6 +25,10 @@ type Record struct {
 	Revision string `json:"revision"`
 	// At is when the update was made. While the update is not complete, it is when the update began.
 	At time.Time `json:"at,omitzero"`
+	// Restored is set if the update has only restored the CPU and memory of the revision that the pod already had, see StepRestore. RevisionAt is then
+	// when an earlier update gave the pod that revision. It is zero if the pod was created from it.
+	Restored   bool      `json:"restored,omitempty"`
+	RevisionAt time.Time `json:"revisionAt,omitzero"`
 	// Begun is set if the update has begun and is not complete: the pod still has its old revision, but its CPU and memory may differ from that
 	// revision.
 	Begun bool `json:"begun,omitempty"`

@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -85,19 +86,25 @@ func TestFlappingIsFailing(t *testing.T) {
 	}
 }
 
-// A record from before the pod's last update in place says nothing about the pod's present revision. It is left over because the status of the
-// rollout in between was never written.
+// A record from before the pod's update in place to its present revision says nothing about that revision. It is left over because the status of the
+// rollout in between was never written. If the pod was only restored since, it has the same revision as when it failed.
 func TestRecordFromBeforeAnUpdate(t *testing.T) {
 	for name, test := range map[string]struct {
 		updatedAgo time.Duration
-		condemned  bool
+		// fields are further fields of the pod's record of the update.
+		fields    string
+		condemned bool
 	}{
-		"the pod failed after the update":  {updatedAgo: 2 * time.Minute, condemned: true},
-		"the pod failed before the update": {updatedAgo: 10 * time.Second},
+		"the pod failed after the update":                    {updatedAgo: 2 * time.Minute, condemned: true},
+		"the pod failed before the update":                   {updatedAgo: 10 * time.Second},
+		"the pod failed before it was restored":              {updatedAgo: 10 * time.Second, fields: `"restored":true,`, condemned: true},
+		"the pod failed after the update, and was restored":  {updatedAgo: 10 * time.Second, fields: `"restored":true,"revisionAt":"2026-01-02T03:02:05Z",`, condemned: true},
+		"the pod failed before the update, and was restored": {updatedAgo: 10 * time.Second, fields: `"restored":true,"revisionAt":"2026-01-02T03:04:00Z",`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Next(3)
 			p := Pod(0, NotReady, InPlaceTo("v2", 0, test.updatedAgo), IsIn(Waiting("CrashLoopBackOff", ""), 3))
+			p.Annotations[v1.AnnotationInPlace] = strings.Replace(p.Annotations[v1.AnnotationInPlace], "{", "{"+test.fields, 1)
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
 				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
 			}}}

@@ -35,9 +35,9 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 		switch pod := pods[record.UID]; {
 		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
 			orphaned = append(orphaned, r.startOver(record)) // a pod that is gone does not recover any more
-		case pod != nil && !inplace.UpdatedAt(pod).After(record.Since.Time):
+		case pod != nil && !inplace.RevisedAt(pod).After(record.Since.Time):
 			r.records[record.UID] = record
-		} // A record from before the pod's last update in place is about another revision, and is left only because no status was written since.
+		} // A record from before the pod's update to the new revision is about another revision, and is left only because no status was written since.
 	}
 	return r.inherit(orphaned, unreplaced)
 }
