@@ -85,7 +85,7 @@ announce() {
 	${bold}The demo runs on your cluster $context${plain} ($server) and installs there:
 	  CRD          $crd
 	  Namespace    $space, and in it:
-	  ServiceAccount, Role and RoleBinding podmanager-controller, with rights in this namespace only
+	  ServiceAccount podmanager-controller, and two Roles and RoleBindings, with rights in this namespace only
 	  PodManager   my-pod-manager, with up to seven pods of ${images[0]%:*}
 	All of that is removed at the end, also if the demo fails or is interrupted. The controller runs on this machine.
 	EOF
@@ -95,7 +95,8 @@ announce() {
 	fi
 }
 
-# manifests: prints what is installed. The account is that of artifacts/rbac.yaml, with a Role for this namespace in place of a ClusterRole.
+# manifests: prints what is installed. The account is that of artifacts/rbac.yaml, with a Role for this namespace in place of a ClusterRole, and the
+# Role for the Lease.
 # The CRD's annotation is for artifacts/policy.yaml, which may be there without a CRD and guards it.
 manifests() {
 	cat <<-EOF
@@ -107,7 +108,7 @@ manifests() {
 	kubectl label --local -f artifacts/crd.yaml "$mark=true" --output yaml |
 		kubectl annotate --local -f - apps.mycompany.com/allow-deletion=true --output yaml
 	awk '
-		function flush() { if (text ~ /kind: (ServiceAccount|ClusterRole|ClusterRoleBinding)\nmetadata:\n  name: podmanager-controller\n/) print "---\n" text; text = "" }
+		function flush() { if (text ~ /kind: (ServiceAccount|(Cluster)?Role(Binding)?)\nmetadata:\n  name: podmanager-controller(-lease)?\n/) print "---\n" text; text = "" }
 		/^---/ { flush(); next }
 		{ text = text $0 "\n" }
 		END { flush() }' artifacts/rbac.yaml | sed "s/kind: ClusterRole/kind: Role/; s/podmanager-system/$space/"
