@@ -64,6 +64,11 @@ func TestFailedPods(t *testing.T) {
 				Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, time.Minute, 0, CreatedAgo(time.Minute))),
 			want: want{create: []int{3, 4}, failures: []int{1, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
+		"a failed pod takes the first replacement, in whatever order they are listed": {
+			observed: Observe(Manager(3), FailedPod(0, 10*time.Second, 0, CreatedAgo(10*time.Second)), FailedPod(1, 20*time.Second, 0),
+				Pod(2, After(1), CreatedAgo(10*time.Second)), Pod(3, After(1), CreatedAgo(20*time.Second))),
+			want: want{create: []int{4}, failures: []int{0}, remove: []string{"web-1"}, why: rollout.WhyFinished},
+		},
 		"a failed pod is not replaced by one of another revision": {
 			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older)),
 			want:     want{create: []int{2, 3}, failures: []int{1, 0}},

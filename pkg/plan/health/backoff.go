@@ -55,6 +55,11 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 			replacements[key] = append(replacements[key], pod)
 		}
 	}
+	for _, pods := range replacements { // a failed pod takes the first that may be its replacement, and leaves later ones to others
+		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
+			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), podstate.ByIndex(a.Name, b.Name))
+		})
+	}
 	var retries []Retry
 	for _, pod := range NewestFirst(finished, now) { // the newest ones are also the last that are deleted, see BeyondHistory
 		if pod.Labels[v1.LabelRevision] == revision.Hash {

@@ -234,6 +234,7 @@ func (n *Nodes) writeResources(status *corev1.ContainerStatus, resources corev1.
 
 // terminateInBackOff sets the status of a container that has terminated on its own.
 func (n *Nodes) terminateInBackOff(p *corev1.Pod, status *corev1.ContainerStatus) {
+	delete(n.states[p.UID].unknownUntil, status.Name) // the kubelet reports that the container is not started any more
 	status.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{Reason: "Error", ExitCode: 1, FinishedAt: n.kubeletTime(p)}
 	status.State = waitingFor("CrashLoopBackOff")
 }

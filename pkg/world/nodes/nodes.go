@@ -70,12 +70,13 @@ type State struct {
 	readyAt, written time.Time
 	// starts has what each container was last started with.
 	starts map[string]containerStart
-	// probed has the containers whose startup probes have yet to succeed. Until unknownUntil, nothing shows whether the startup probe of a container
-	// that was restarted for an update in place has succeeded. doubtfulSince is when a container of an updated pod was last restarted for any reason,
-	// and doubtfulFor is how long nothing shows the same of that container.
-	probed                      map[string]bool
-	unknownUntil, doubtfulSince time.Time
-	doubtfulFor                 time.Duration
+	// probed has the containers whose startup probes have yet to succeed. unknownUntil has a time for each container that was restarted for an update
+	// in place, and has not crashed since: until then, nothing shows whether its startup probe has succeeded. doubtfulSince is when a container of an
+	// updated pod was last restarted for any reason, and doubtfulFor is how long nothing shows the same of that container.
+	probed        map[string]bool
+	unknownUntil  map[string]time.Time
+	doubtfulSince time.Time
+	doubtfulFor   time.Duration
 	// idleUntil is until when the pod makes no progress, because it cannot be scheduled or its images take long to pull.
 	idleUntil time.Time
 	// startedAt is when a container was last started, observedAt when the kubelet last saw an update.
@@ -84,7 +85,7 @@ type State struct {
 
 // Add adds a pod that is not scheduled yet.
 func (n *Nodes) Add(p *corev1.Pod) *State {
-	n.states[p.UID] = &State{starts: map[string]containerStart{}, probed: map[string]bool{}}
+	n.states[p.UID] = &State{starts: map[string]containerStart{}, probed: map[string]bool{}, unknownUntil: map[string]time.Time{}}
 	return n.states[p.UID]
 }
 

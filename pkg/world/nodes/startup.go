@@ -34,7 +34,7 @@ func (n *Nodes) noteRestart(p *corev1.Pod, status *corev1.ContainerStatus) {
 	if status.State.Running == nil || probe == nil {
 		return
 	}
-	n.states[p.UID].unknownUntil = n.startupKnownAt(probe)
+	n.states[p.UID].unknownUntil[status.Name] = n.startupKnownAt(probe)
 	if n.OldKubelets {
 		n.SetReady(p, false)
 	}
@@ -42,7 +42,12 @@ func (n *Nodes) noteRestart(p *corev1.Pod, status *corev1.ContainerStatus) {
 
 // IsStartupUnknown reports whether a container was restarted for an update in place so recently that the pod does not count as ready yet.
 func (n *Nodes) IsStartupUnknown(p *corev1.Pod) bool {
-	return n.Now.Before(n.states[p.UID].unknownUntil)
+	for _, until := range n.states[p.UID].unknownUntil {
+		if n.Now.Before(until) {
+			return true
+		}
+	}
+	return false
 }
 
 // startupKnownAt returns when a pod whose container is restarted now counts as ready again.
