@@ -94,7 +94,8 @@ func TestForeignNameIsFreed(t *testing.T) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, strings.Contains(message, "web-0")
 	})
-	s.Kubectl("delete", "pod", "web-0") // waits until it is gone: the hint disappears as soon as the pod terminates
+	// The pod is gone at once: the hint would disappear while it terminates, when its name is still taken.
+	s.Kubectl("delete", "pod", "web-0", "--grace-period=0", "--force")
 	s.Await("the hint about the taken name to be gone", func() (any, bool) {
 		message := s.Condition("web", v1.ConditionReady).Message
 		return message, !strings.Contains(message, "web-0")
