@@ -59,7 +59,7 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, 10*time.Second, 0)),
 			want:     want{create: []int{3}, failures: []int{1}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
-		"the first replacement is that of the pod that failed first": {
+		"a pod that failed as soon as it was created takes no older pod's replacement": {
 			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0),
 				Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, time.Minute, 0, CreatedAgo(time.Minute))),
 			want: want{create: []int{3, 4}, failures: []int{1, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},

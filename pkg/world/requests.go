@@ -137,9 +137,6 @@ func (w *World) createPod(creation plan.Creation) *requeue.Failure {
 		w.logf("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure
 	}
-	if w.course == nil {
-		delete(w.holds, hold)
-	}
 	w.churn++
 	w.templateByHash[creation.Revision.Hash] = creation.Revision.Template()
 	p := w.addPod(plan.NewPod(w.Manager, creation))

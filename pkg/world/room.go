@@ -55,11 +55,10 @@ func (w *World) apart(p *corev1.Pod) string {
 }
 
 // A refused create is repeated with the controller's backoff, without its jitter. After mostRefusals refusals since the last pod has gone, it is not
-// repeated before another pod has gone: until then there is no room. longestBackoff is the longest backoff of the controller.
+// repeated before another pod has gone: until then there is no room.
 const (
-	mostRefusals   = 20
-	longestBackoff = time.Minute
-	forEver        = 365 * 24 * time.Hour
+	mostRefusals = 20
+	forEver      = 365 * 24 * time.Hour
 )
 
 // refused matches the part of a refusal that names a pod. Room.Refusal names a pod of the cluster, which is replaced by the name of the simulated
@@ -92,7 +91,7 @@ func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue
 func (w *World) noteRoom() {
 	w.refusals = 0
 	for key, hold := range w.holds {
-		if latest := w.Now.Add(longestBackoff); w.course != nil && hold.Until.After(latest) {
+		if latest := w.Now.Add(requeue.LastBackoff); w.course != nil && hold.Until.After(latest) {
 			hold.Until = latest
 			w.holds[key] = hold
 		}

@@ -6,10 +6,10 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// A refused request is retried after firstBackoff. Each further backoff is twice as long, up to lastBackoff, because each retry is likely to fail.
+// A refused request is retried after firstBackoff. Each further backoff is twice as long, up to LastBackoff, because each retry is likely to fail.
 const (
 	firstBackoff = time.Second
-	lastBackoff  = time.Minute
+	LastBackoff  = time.Minute
 )
 
 // BackoffKey identifies the requests that a backoff delays: all requests of one kind, which Condition names by their ReplicaFailure reason. Of divides
@@ -37,9 +37,9 @@ type Backoff struct {
 	length time.Duration
 }
 
-// Refused returns the next backoff after another refusal: twice as long as h, up to lastBackoff. spread, from 0 to 1, is the jitter that spreads out the
+// Refused returns the next backoff after another refusal: twice as long as h, up to LastBackoff. spread, from 0 to 1, is the jitter that spreads out the
 // retries of many PodManagers.
 func (h Backoff) Refused(failure Failure, now time.Time, spread float64) Backoff {
-	length := max(firstBackoff, min(2*h.length, lastBackoff))
+	length := max(firstBackoff, min(2*h.length, LastBackoff))
 	return Backoff{Until: now.Add(length + time.Duration(spread*float64(length)/4)), Failure: failure, length: length}
 }
