@@ -35,11 +35,13 @@ func main() {
 	runtime.GOMAXPROCS(processors * mostThreads)
 	h := &hog{}
 	h.add(processors)
-	parent := os.Getppid()
+	parent, excess := os.Getppid(), time.Duration(0)
 	for os.Getppid() == parent {
-		took := h.takeTurn(share)
-		// If the threads got less than the share, there were too few: add one for each CPU.
-		if took < share*95/100 && h.threads < processors*mostThreads {
+		wanted := share - min(share, excess)
+		took := h.takeTurn(wanted)
+		excess = max(0, excess+took-share) // what waking the threads takes is not part of a turn; the next turns are shorter by it
+		// If the threads got less than they wanted, there were too few: add one for each CPU.
+		if took < wanted*95/100 && h.threads < processors*mostThreads {
 			h.add(processors)
 		}
 	}
@@ -63,10 +65,10 @@ func (h *hog) add(threads int) {
 	}
 }
 
-// takeTurn computes for one period, and returns the CPU time that it got, which is at most the share.
-func (h *hog) takeTurn(share time.Duration) time.Duration {
+// takeTurn computes for one period, and returns the CPU time that it got, which may be a little more than wanted.
+func (h *hog) takeTurn(wanted time.Duration) time.Duration {
 	began, before := time.Now(), cpuTime()
-	h.left.Store(int64(share))
+	h.left.Store(int64(wanted))
 	h.mu.Lock()
 	h.round++
 	h.mu.Unlock()
