@@ -349,7 +349,7 @@ var rolloutTable = []entry{
 	{
 		name: "one-replacement-for-all", about: "one replacement that recovers stands for several failures",
 		by: byUnit, file: "pkg/plan/rollout/policy.go",
-		before: " || len(r.GonePods) > 0 && !r.isComplete()",
+		before: " || len(r.Gone) > 0 && !r.isComplete()",
 		after:  "",
 	},
 	{

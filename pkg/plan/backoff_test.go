@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan"
@@ -44,33 +45,23 @@ func TestFailedPods(t *testing.T) {
 			want:     want{create: []int{2}, again: 9 * time.Second},
 		},
 		"a failed pod that has been replaced is in no backoff": {
-			observed: Observe(Manager(2), Pod(0, After(2), CreatedAgo(0)), FailedPod(1, time.Second, 1)),
+			observed: Observe(Manager(2), Pod(0, Replacing("web-1")), FailedPod(1, time.Second, 1)),
 			want:     want{create: []int{2}},
 		},
 		"a failed pod whose replacement has failed, too, is replaced once": {
-			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1)),
+			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, Replacing("web-0"))),
 			want:     want{create: []int{2, 3, 4}, failures: []int{2, 0, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
-		"a failed pod is not replaced by one that was created before it failed": {
-			observed: Observe(Manager(2), FailedPod(0, time.Minute, 0), FailedPod(1, 10*time.Second, 1)),
+		"a failed pod is not replaced by the replacement of another one, even if all of them have failed in the same second": {
+			observed: Observe(Manager(2), FailedPod(0, 10*time.Second, 0), FailedPod(1, 10*time.Second, 1, Replacing("web-3"), CreatedAgo(10*time.Second))),
 			want:     want{create: []int{2, 3}, failures: []int{2, 1}},
 		},
-		"a failed pod is not replaced by a running one that was created before it failed": {
-			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, 10*time.Second, 0)),
-			want:     want{create: []int{3}, failures: []int{1}, remove: []string{"web-0"}, why: rollout.WhyFinished},
-		},
-		"a pod that failed as soon as it was created takes no older pod's replacement": {
-			observed: Observe(Manager(3), FailedPod(0, 2*time.Minute, 0),
-				Pod(1, After(1), CreatedAgo(time.Minute)), FailedPod(2, time.Minute, 0, CreatedAgo(time.Minute))),
-			want: want{create: []int{3, 4}, failures: []int{1, 0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
-		},
-		"a failed pod takes the first replacement, in whatever order they are listed": {
-			observed: Observe(Manager(3), FailedPod(0, 10*time.Second, 0, CreatedAgo(10*time.Second)), FailedPod(1, 20*time.Second, 0),
-				Pod(2, After(1), CreatedAgo(10*time.Second)), Pod(3, After(1), CreatedAgo(20*time.Second))),
-			want: want{create: []int{4}, failures: []int{0}, remove: []string{"web-1"}, why: rollout.WhyFinished},
+		"a pod may be the replacement of several": {
+			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 3), Pod(2, Replacing("web-0", "web-1"))),
+			want:     want{create: []int{3}, failures: []int{0}, remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
 		"a failed pod is not replaced by one of another revision": {
-			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older)),
+			observed: Observe(Manager(2), FailedPod(0, 2*time.Minute, 0), FailedPod(1, 10*time.Second, 1, older, Replacing("web-0"))),
 			want:     want{create: []int{2, 3}, failures: []int{1, 0}},
 		},
 		"a failed pod that needs no replacement is deleted": {
@@ -99,7 +90,7 @@ func TestFailedPods(t *testing.T) {
 			want:     want{held: true, again: time.Second},
 		},
 		"a failed pod is deleted once its replacement exists": {
-			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3), Pod(1, After(4))),
+			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3), Pod(1, Replacing("web-0"))),
 			want:     want{remove: []string{"web-0"}, why: rollout.WhyFinished},
 		},
 		"a node's clock that is ahead delays no replacement": {
@@ -132,7 +123,7 @@ func TestAlwaysFailing(t *testing.T) {
 		for _, creation := range plan.Create {
 			// The pod fails at once. Its status has no times, so the time of its creation counts as the time of the failure.
 			p := NewPod(o.Manager, creation)
-			p.CreationTimestamp = metav1.NewTime(o.Now)
+			p.UID, p.CreationTimestamp = uuid.NewUUID(), metav1.NewTime(o.Now)
 			p.Status.Phase = corev1.PodFailed
 			o.Pods = append(o.Pods, p)
 			created++

@@ -100,7 +100,7 @@ func TestOldestOnTime(t *testing.T) {
 	pods := []*corev1.Pod{Pod(0, CreatedAgo(0)), Pod(1, CreatedAgo(time.Minute))}
 	renew := func(now time.Time) leaving.Found {
 		found := leaving.Find(m, nil, pods, now)
-		found.Renew(m, 0, now)
+		found.Renew(m, 0, func(*corev1.Pod) bool { return false }, now)
 		return found
 	}
 	wait := renew(Now).Again

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan"
@@ -43,8 +44,8 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 				t.Fatalf("the disrupted pod is not replaced: %v", ActionsOf(plan))
 			}
 			made := plan.Create[0]
-			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Replaces != test.pod {
-				t.Errorf("the replacement records %d failures, of which %d were disruptions, and replaces %v", made.FailuresBefore, made.DisruptionsBefore, made.Replaces)
+			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Failed != test.pod {
+				t.Errorf("the replacement records %d failures, of which %d were disruptions, and replaces %v", made.FailuresBefore, made.DisruptionsBefore, made.Failed)
 			}
 		})
 	}
@@ -62,7 +63,7 @@ func TestAlwaysRejected(t *testing.T) {
 		}
 		for _, creation := range plan.Create {
 			p := NewPod(o.Manager, creation)
-			p.CreationTimestamp.Time = o.Now
+			p.UID, p.CreationTimestamp.Time = uuid.NewUUID(), o.Now
 			Stopped("OutOfcpu", "")(p)
 			o.Pods = append(o.Pods, p)
 			created++

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
@@ -118,12 +119,14 @@ type Creation struct {
 	SpreadOver []string
 	// Ungated is set if the pod gets no readiness gate, because the controller could not open the gate.
 	Ungated bool
-	// FailuresBefore is how many predecessors of the pod have failed in a row. DisruptionsBefore is how many of these failures say nothing about
-	// their revision. Replaces is the last of these predecessors.
-	FailuresBefore, DisruptionsBefore int
-	Replaces                          *corev1.Pod
-	// Before is the leaving pod that this pod replaces.
+	// Failed is the failed pod that this pod replaces. Before is the leaving pod that it replaces.
+	Failed *corev1.Pod
 	Before *leaving.Pod
+	// Replaces are the UIDs of all pods that this pod replaces, even if they are gone.
+	Replaces []types.UID
+	// FailuresBefore is how many predecessors of the pod have failed in a row. DisruptionsBefore is how many of these failures say nothing about
+	// their revision.
+	FailuresBefore, DisruptionsBefore int
 }
 
 // Empty reports whether there is nothing to do.
@@ -276,15 +279,17 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	unreplaced := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
 	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
-	over, free := o.spreadOver(), freeIndices(o, len(p.Create)+missing)
+	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision)
 	for i := range missing {
 		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
-			due := retries.Due[i]
-			creation.FailuresBefore, creation.DisruptionsBefore, creation.Replaces = due.Failures, due.Disruptions, due.Pod
+			creation.replaceFailed(retries.Due[i])
 		} else if before := p.replaces(revision); before != nil {
 			creation.Before, creation.Revision = before, r.RevisionToReplace(before.Pod, revision)
-			creation.inheritFailures(before.Pod)
+			creation.replaceLeaving(before.Pod, o.Pods)
+		}
+		if len(gone) > 0 && !slices.ContainsFunc(creation.Replaces, r.CountsAsFailing) { // a pod stands for one failure
+			creation.Replaces, gone = append(creation.Replaces, gone[0]), gone[1:]
 		}
 		if hold, found := o.holdOn(CreateBackoff(creation.Revision)); found {
 			p.hold(o, hold)
@@ -295,9 +300,39 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	return unreplaced
 }
 
-// inheritFailures copies the failure counts of a leaving pod of the same revision to its replacement. Otherwise the failed pod that the leaving pod
-// replaced would count as not replaced once the leaving pod is gone.
-func (c *Creation) inheritFailures(leaving *corev1.Pod) {
+// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or that this plan deletes. Leaving pods have
+// replacements of their own.
+func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision) (uids []types.UID) {
+	if revision != r.Revisions.Update {
+		return nil
+	}
+	for _, gone := range r.Gone {
+		if !slices.ContainsFunc(p.Leaving, func(pod leaving.Pod) bool { return pod.UID == gone.UID }) {
+			uids = append(uids, gone.UID)
+		}
+	}
+	for _, pod := range r.FailingPods {
+		if p.deletes(pod) {
+			uids = append(uids, pod.UID)
+		}
+	}
+	return uids
+}
+
+func (c *Creation) replaceFailed(failed health.Retry) {
+	c.Failed, c.Replaces = failed.Pod, []types.UID{failed.Pod.UID}
+	c.FailuresBefore, c.DisruptionsBefore = failed.Failures, failed.Disruptions
+}
+
+// replaceLeaving makes the pod the replacement of a leaving pod, and of the failed pods that the leaving pod has replaced: otherwise these would count
+// as not replaced once the leaving pod is gone.
+func (c *Creation) replaceLeaving(leaving *corev1.Pod, pods []*corev1.Pod) {
+	c.Replaces = []types.UID{leaving.UID}
+	for _, pod := range pods {
+		if podstate.IsFinished(pod) && health.IsReplacement(leaving, pod.UID) {
+			c.Replaces = append(c.Replaces, pod.UID)
+		}
+	}
 	if leaving.Labels[v1.LabelRevision] == c.Revision.Hash && inplace.CompletedRecord(leaving).Revision == "" {
 		c.FailuresBefore, c.DisruptionsBefore = health.FailuresBefore(leaving), health.DisruptionsBefore(leaving)
 	}

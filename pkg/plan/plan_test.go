@@ -109,7 +109,7 @@ func TestMake(t *testing.T) {
 			want:     want{remove: []string{"web-1", "web-3"}, why: rollout.WhyFinished},
 		},
 		"failedPodsHistoryLimit 0 keeps no failed pod": {
-			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, After(1)), FailedPod(1, time.Hour, 0)),
+			observed: Observe(Manager(1, failedPodsKept(0)), Pod(0, Replacing("web-1")), FailedPod(1, time.Hour, 0)),
 			want:     want{remove: []string{"web-1"}, why: rollout.WhyFinished},
 		},
 		"a pod that has succeeded is replaced, too": {

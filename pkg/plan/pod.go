@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 )
 
@@ -26,9 +27,12 @@ func NewPod(manager *v1.PodManager, creation Creation) *corev1.Pod {
 		Spec: template.Spec,
 	}
 	// Only the controller and users set these annotations on pods. The CRD rejects them in a template, but an earlier version of the CRD may not.
-	for _, key := range []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace} {
+	for _, key := range []string{
+		v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationReplaces, v1.AnnotationInPlace,
+	} {
 		delete(pod.Annotations, key)
 	}
+	health.SetReplaces(pod, creation.Replaces)
 	if creation.FailuresBefore > 0 {
 		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationFailuresBefore, strconv.Itoa(creation.FailuresBefore))
 	}

@@ -2,9 +2,11 @@ package world
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -14,6 +16,8 @@ import (
 // blame is a failure that a pod of a revision has caused itself, and from which it has not recovered. The replacement of the pod inherits it.
 type blame struct {
 	revision string
+	// pod is the last pod that had the blame, once it is gone.
+	pod types.UID
 	// since is when the pod, or the one from which it inherits the blame, first failed. Zero means that there is no blame.
 	since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
@@ -67,9 +71,23 @@ func (w *World) blameLate(p *corev1.Pod) {
 func (w *World) loseBlame(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
 	if w.isBlamed(p) && (w.isTold(p) || w.isToldAsAnother(p)) {
-		w.lostBlames = append(w.lostBlames, hidden.blame)
+		hidden.blame.pod = p.UID
+		w.passToReplacement(hidden.blame)
 	}
 	hidden.blame = blame{}
+}
+
+// passToReplacement passes the blame of a pod that is gone to its replacement, if there is one. If the replacement has failed itself, the two count once.
+func (w *World) passToReplacement(b blame) {
+	for _, p := range w.Pods {
+		if known := w.hidden[p.UID]; strings.Contains(p.Annotations[v1.AnnotationReplaces], string(b.pod)) && w.hashOf(p) == b.revision {
+			if known.blame.since.IsZero() {
+				known.blame, known.blame.inherited = b, true
+			}
+			return
+		}
+	}
+	w.lostBlames = append(w.lostBlames, b)
 }
 
 // loseBlameOnceUpdated returns a function to call after an update in place. If the pod then has another revision, its blame is handled as if the
@@ -78,6 +96,7 @@ func (w *World) loseBlameOnceUpdated(p *corev1.Pod) func() {
 	before, blamed, isTold := w.hashOf(p), w.hidden[p.UID].blame, w.isBlamed(p) && w.isTold(p)
 	return func() {
 		if isTold && w.hashOf(p) != before {
+			blamed.pod = p.UID
 			w.lostBlames = append(w.lostBlames, blamed)
 		}
 	}
@@ -123,8 +142,8 @@ func (w *World) isToldAsAnother(p *corev1.Pod) bool {
 
 // inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
 func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
-	if creation.Replaces != nil && w.hidden[creation.Replaces.UID] != nil {
-		before := w.hidden[creation.Replaces.UID]
+	if creation.Failed != nil && w.hidden[creation.Failed.UID] != nil {
+		before := w.hidden[creation.Failed.UID]
 		before.replacement = p
 		if before.blame.revision == creation.Revision.Hash {
 			w.hidden[p.UID].blame = before.blame
@@ -132,7 +151,11 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 			return
 		}
 	}
-	at := slices.IndexFunc(w.lostBlames, func(b blame) bool { return b.revision == creation.Revision.Hash })
+	ofRevision := func(b blame) bool { return b.revision == creation.Revision.Hash }
+	at := slices.IndexFunc(w.lostBlames, func(b blame) bool { return ofRevision(b) && slices.Contains(creation.Replaces, b.pod) })
+	if at < 0 {
+		at = slices.IndexFunc(w.lostBlames, ofRevision)
+	}
 	if at >= 0 {
 		w.hidden[p.UID].blame = w.lostBlames[at]
 		w.hidden[p.UID].blame.inherited = true
@@ -174,6 +197,17 @@ func (w *World) countBlamed() (count, graceOver int) {
 	return count, graceOver
 }
 
+// countTwice returns how many pods may count twice. The failure of a pod on a lost node passes to its replacement, but the node may return. If no pod is
+// missing, the failure of a pod that has finished passes to another pod, which may be deleted.
+func (w *World) countTwice() (count int) {
+	for _, p := range w.Pods {
+		if w.hidden[p.UID].mayCountTwice {
+			count++
+		}
+	}
+	return count
+}
+
 // isGraceOver reports whether the grace period is over, within a second, because timestamps have whole seconds.
 func (w *World) isGraceOver(b blame) bool {
 	return !b.since.IsZero() && w.Now.Sub(b.since) >= w.Manager.FailureGrace()-time.Second
@@ -186,6 +220,9 @@ func (w *World) noteRecoveries() {
 		hidden := w.hidden[p.UID]
 		hidden.blame.anew = false
 		hidden.blame.told = w.isTold(p)
+		if nodes.IsFinished(p) && !hidden.blame.since.IsZero() && w.countNew() >= w.desiredUpdated() {
+			hidden.mayCountTwice = true
+		}
 		switch {
 		case !nodes.IsReady(p):
 			hidden.ReadySince = time.Time{}

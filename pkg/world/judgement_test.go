@@ -47,7 +47,7 @@ func isHalted(status *v1.PodManagerStatus) bool {
 // checkBlame checks that no pod counts against its revision for a disruption, for a failure before its kubelet had seen the revision, or for a
 // failure from which it has recovered.
 func (s *synced) checkBlame() error {
-	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed < s.Manager.FailureThreshold() {
+	if blamed, _ := s.countBlamed(); isHalted(&s.status) && blamed+s.countTwice() < s.Manager.FailureThreshold() {
 		return fmt.Errorf("halted because of %d pods, of which %d are blamed: %s", s.Manager.FailureThreshold(), blamed, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
@@ -69,7 +69,7 @@ func (s *synced) checkFailed() error {
 		return errors.New("the spec does not ask for a rollback")
 	case s.wasMarked():
 		return nil // its time was over under another policy
-	case graceOver < min(s.Manager.FailureThreshold(), 100) && !isLate:
+	case graceOver+s.countTwice() < min(s.Manager.FailureThreshold(), 100) && !isLate:
 		return fmt.Errorf("%s has failed with %d blamed pods, %d of them for longer than the grace period, of %d, after %v of %v; %s", s.status.FailedRevision, blamed,
 			graceOver, s.Manager.FailureThreshold(), s.progressClock.elapsed, s.Manager.ProgressDeadline(), messageOf(&s.status, v1.ConditionStalled))
 	}
@@ -88,7 +88,7 @@ func (s *synced) checkGrace() error {
 	if reasonOf(&s.status, v1.ConditionStalled) != v1.ReasonHalted || reasonOf(&s.before, v1.ConditionStalled) == v1.ReasonHalted {
 		return nil
 	}
-	if _, graceOver := s.countBlamed(); graceOver < s.Manager.FailureThreshold() {
+	if _, graceOver := s.countBlamed(); graceOver+s.countTwice() < s.Manager.FailureThreshold() {
 		return fmt.Errorf("stalled with %d pods that have had their time to recover, of %d", graceOver, s.Manager.FailureThreshold())
 	}
 	return nil

@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -97,9 +98,15 @@ func (w *World) noteLeaving(decided plan.Plan) {
 	if w.disruption == nil {
 		return
 	}
+	before := maps.Clone(w.disruption.leaving)
 	clear(w.disruption.leaving)
 	for _, pod := range decided.Leaving {
 		w.disruption.leaving[pod.UID] = true
+	}
+	for uid := range before {
+		if hidden := w.hidden[uid]; hidden != nil && !w.disruption.leaving[uid] && !hidden.blame.since.IsZero() {
+			hidden.mayCountTwice = true
+		}
 	}
 }
 

@@ -151,25 +151,25 @@ func (w *World) countServingAnywhere() (count int) {
 }
 
 // checkRenewal sets a maximum age, and checks that all older pods are replaced within 50 minutes, and that the number of pods of the new revision
-// stays the same. It does so only if all pods are as desired.
+// stays the same. It does so only if all pods are as desired, and if they are so few that replacing one at a time takes less than 50 minutes.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
-	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
-	if w.Manager.DesiredReplicas() == 0 || w.Manager.Spec.Paused || ready != v1.ReasonAllAvailable && ready != v1.ReasonPartition || w.isStuckSomewhere() {
+	ready, replicas := reasonOf(&w.Manager.Status, v1.ConditionReady), w.Manager.DesiredReplicas()
+	if replicas == 0 || replicas > 50 || w.Manager.Spec.Paused || ready != v1.ReasonAllAvailable && ready != v1.ReasonPartition || w.isStuckSomewhere() {
 		return nil
 	}
 	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
 	began := w.Now
-	for rounds := 20 + 20*w.Manager.DesiredReplicas(); rounds > 0; rounds-- {
+	for rounds := 20 + 20*replicas; rounds > 0; rounds-- {
 		busy, err := sync(w, v)
 		if err != nil {
 			return err
 		}
 		moved := w.Settle()
-		isOld := func(p *corev1.Pod) bool { return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) }
-		if all := slices.Concat(w.activePods(), w.leavingPods()); !slices.ContainsFunc(all, isOld) && len(all) == w.Manager.DesiredReplicas() {
+		isOld := func(p *corev1.Pod) bool { return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.isKeptAsLast(p) }
+		if all := slices.Concat(w.activePods(), w.leavingPods()); !slices.ContainsFunc(all, isOld) && len(all) == replicas {
 			if after := w.countNew(); after != before && isKnown {
 				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
 			}
@@ -185,14 +185,12 @@ func (w *World) checkRenewal(v *verdicts) error {
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
 }
 
-// countNew returns how many active pods have the new revision.
-func (w *World) countNew() (count int) {
-	for _, p := range w.activePods() {
-		if w.hashOf(p) == w.updateHash {
-			count++
-		}
-	}
-	return count
+// isKeptAsLast reports whether a pod stays whatever its age: it is the last one of an old revision, and would be deleted before its replacement is
+// created.
+func (w *World) isKeptAsLast(p *corev1.Pod) bool {
+	isSame := func(other *corev1.Pod) bool { return other != p && w.hashOf(other) == w.hashOf(p) }
+	waits := w.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && w.Manager.MaxUnavailable() > 0
+	return (w.Manager.MaxSurge() == 0 || waits) && w.hashOf(p) != w.updateHash && !slices.ContainsFunc(w.activePods(), isSame)
 }
 
 // isRevisionLost reports whether no other pod can be created from the revision of a pod.
@@ -311,9 +309,10 @@ func (s *synced) checkLeavingPace() error {
 	if s.disruption == nil || len(s.plan.Create) == 0 || !slices.ContainsFunc(s.plan.Leaving, isDrain) {
 		return nil
 	}
-	stay, starting := len(s.plan.Create), len(s.plan.Create)
+	stay, starting, added := len(s.plan.Create), len(s.plan.Create), len(s.plan.Create)
 	for _, p := range s.activePods() {
 		if isDeleted(s.plan, p) {
+			added--
 			continue
 		}
 		if stay++; !s.isAvailable(p) && !s.isDrainedNode(p.Spec.NodeName) {
@@ -331,7 +330,7 @@ func (s *synced) checkLeavingPace() error {
 	if slices.ContainsFunc(slices.Concat(s.activePods(), s.leavingPods()), isOld) {
 		most += s.Manager.MaxUnavailable() // a rollout starts pods in place of those that it takes down
 	}
-	if stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most {
+	if added > 0 && stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most { // a deleted pod may always be replaced
 		return fmt.Errorf("%d pods start, %d are extra, at most %d at a time", starting, extra, most)
 	}
 	return nil
@@ -369,7 +368,7 @@ func (s *synced) checkAge() error {
 		return nil
 	}
 	for _, p := range s.activePods() {
-		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit {
+		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit && !s.isKeptAsLast(p) {
 			return fmt.Errorf("%s is renewed, and %s is older", renewed[0].Name, p.Name)
 		}
 	}

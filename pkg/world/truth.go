@@ -25,6 +25,8 @@ type hiddenState struct {
 	// updatedAt is when the pod was last updated in place, and revisionGeneration is the generation with which it got its revision.
 	updatedAt          time.Time
 	revisionGeneration int64
+	// mayCountTwice is set if another pod may have got the pod's blame although the pod is still there, see countTwice.
+	mayCountTwice bool
 	// stuck is set if the pod stays terminating.
 	stuck bool
 	// goneAt is when the terminating pod is gone, and quality how its containers behave. Both are for a world without randomness.
@@ -221,6 +223,16 @@ func (w *World) countUpdated() (available int, isMissing bool) {
 		}
 	}
 	return available, isMissing
+}
+
+// countNew returns how many active pods have the new revision.
+func (w *World) countNew() (count int) {
+	for _, p := range w.activePods() {
+		if w.hashOf(p) == w.updateHash {
+			count++
+		}
+	}
+	return count
 }
 
 // desiredUpdated returns how many pods of the new revision are desired: all except the partition, as far as there are pods for the partition.

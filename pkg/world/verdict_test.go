@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -30,6 +31,8 @@ func policyOf(m *v1.PodManager) policy {
 type verdicts struct {
 	// policy is the policy that the last written status with failing pods was made for.
 	policy policy
+	// forget undoes what noticePolicy did, in case no status is written before the user takes back the change.
+	forget func()
 	// down has, for each pod, since when every sync with a written status has found it not ready on a node that is not lost, and named it as failing.
 	down map[*corev1.Pod]time.Time
 }
@@ -53,6 +56,7 @@ func (v *verdicts) note(w *World) {
 	if w.statusUnwritten {
 		return
 	}
+	v.forget = nil
 	if _, found := w.named(); found {
 		v.policy = policyOf(w.Manager)
 	}
@@ -72,10 +76,18 @@ func (v *verdicts) note(w *World) {
 // noticePolicy judges failures anew when the user has changed the failure policy: failures of pods that are gone or ready no longer count, and other
 // pods get their full time to recover again.
 func (v *verdicts) noticePolicy(w *World) {
-	if _, found := w.named(); !found || v.policy == policyOf(w.Manager) {
+	_, found := w.named()
+	if !found || v.policy == policyOf(w.Manager) {
+		if v.forget != nil {
+			v.forget()
+			v.forget = nil
+		}
 		return
 	}
 	w.logf("  the failure policy has changed")
+	if v.forget == nil {
+		v.forget = w.rememberBlame()
+	}
 	v.down = nil
 	w.lostBlames = slices.DeleteFunc(w.lostBlames, func(b blame) bool { return b.revision == w.updateHash })
 	for _, p := range w.Pods {
@@ -86,6 +98,22 @@ func (v *verdicts) noticePolicy(w *World) {
 			hidden.blame = blame{}
 		default:
 			hidden.blame = blame{revision: w.updateHash, since: w.Now, anew: true}
+		}
+	}
+}
+
+// rememberBlame returns a function that restores the blame as it is now.
+func (w *World) rememberBlame() func() {
+	lost, blames := slices.Clone(w.lostBlames), map[types.UID]blame{}
+	for uid, hidden := range w.hidden {
+		blames[uid] = hidden.blame
+	}
+	return func() {
+		w.lostBlames = lost
+		for uid, b := range blames {
+			if hidden := w.hidden[uid]; hidden != nil {
+				hidden.blame = b
+			}
 		}
 	}
 }

@@ -107,8 +107,8 @@ func demand(template map[string]any) error {
 	restartPolicy["enum"] = []any{"Always"}
 	refuse(labels, "the labels podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/shard and apps.kubernetes.io/pod-index are set by the controller; remove them from the template",
 		v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard, v1.LabelPodIndex)
-	refuse(annotations, "the annotations apps.mycompany.com/delete, failures-before, disruptions-before and in-place-update are for single pods; remove them from the template",
-		v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace)
+	refuse(annotations, "the annotations apps.mycompany.com/delete, failures-before, disruptions-before, replaces and in-place-update are for single pods; remove them from the template",
+		v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationReplaces, v1.AnnotationInPlace)
 	return nil
 }
 

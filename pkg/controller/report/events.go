@@ -61,8 +61,8 @@ func (r *Reporter) reportDisruptions(creations []plan.Creation, done *reconcile.
 	}
 	var replaced []*corev1.Pod
 	for _, creation := range creations {
-		if podstate.DescribeDisruption(creation.Replaces) != "" && created[podstate.PodName(done.Manager.Name, creation.Index)] {
-			replaced = append(replaced, creation.Replaces)
+		if podstate.DescribeDisruption(creation.Failed) != "" && created[podstate.PodName(done.Manager.Name, creation.Index)] {
+			replaced = append(replaced, creation.Failed)
 		}
 	}
 	if len(replaced) == 0 {

@@ -110,7 +110,7 @@ func TestDisruptedPods(t *testing.T) {
 		"Replaced 3 pods: web-0, web-1, web-2: web-0 was disrupted: Preempting; so were 2 more",
 	} {
 		preempted := plantest.Pod(i, plantest.Phase(corev1.PodFailed), func(p *corev1.Pod) { p.Status.Reason = "Preempting" })
-		creations = append(creations, plan.Creation{Index: 3 + i, Replaces: preempted})
+		creations = append(creations, plan.Creation{Index: 3 + i, Failed: preempted})
 		done.Created = append(done.Created, plantest.Pod(3+i))
 		var sent notes
 		r := &Reporter{recorder: &recorder{EventRecorder: &sent}}

@@ -6,9 +6,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
@@ -40,37 +43,27 @@ type Retries struct {
 	Waiting, Due []Retry
 }
 
-// FindRetries finds the failed pods of a revision that have not been replaced. Failures of other revisions cause no backoff.
+// FindRetries finds the failed pods of a revision that have not been replaced. Failures of other revisions cause no backoff. A failed pod is replaced
+// if there is a pod of the revision that was created to replace it, even if that pod has failed, too.
 func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now time.Time) Retries {
 	if revision == nil || len(finished) == 0 {
 		return Retries{}
 	}
-	// The annotations of a replacement have two counts: how many pods in a row had failed, and how many of these failures were disruptions. A failed
-	// pod is replaced if there is a pod with the failed pod's counts. One replacement stands for one failed pod, even if the replacement has failed
-	// itself. A pod that was updated in place since does not count, because its annotations are about another revision.
-	replacements := map[[2]int][]*corev1.Pod{}
+	isReplaced := map[types.UID]bool{}
 	for _, pod := range slices.Concat(active, finished) {
-		if FailuresBefore(pod) > 0 && inplace.CompletedRecord(pod).Revision == "" && pod.Labels[v1.LabelRevision] == revision.Hash {
-			key := [2]int{FailuresBefore(pod), DisruptionsBefore(pod)}
-			replacements[key] = append(replacements[key], pod)
-		}
-	}
-	for _, pods := range replacements { // a failed pod takes the first that may be its replacement, and leaves later ones to others
-		slices.SortFunc(pods, func(a, b *corev1.Pod) int {
-			return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), podstate.ByIndex(a.Name, b.Name))
-		})
-	}
-	var retries []Retry
-	for _, pod := range NewestFirst(finished, now) { // the newest ones are also the last that are deleted, see BeyondHistory
 		if pod.Labels[v1.LabelRevision] == revision.Hash {
-			retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
-			retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures))
-			retries = append(retries, retry)
+			for _, uid := range replaces(pod) {
+				isReplaced[uid] = true
+			}
 		}
 	}
 	var found Retries
-	for _, retry := range withoutReplaced(retries, replacements, now) {
-		if now.Before(retry.Due) {
+	for _, pod := range NewestFirst(finished, now) { // the newest ones are also the last that are deleted, see BeyondHistory
+		if pod.Labels[v1.LabelRevision] != revision.Hash || isReplaced[pod.UID] {
+			continue
+		}
+		retry := Retry{Pod: pod, Failures: failuresUpTo(pod, now), Disruptions: disruptionsUpTo(pod, now)}
+		if retry.Due = podstate.FinishedAt(pod, now).Add(BackOff(retry.Failures)); now.Before(retry.Due) {
 			found.Waiting = append(found.Waiting, retry)
 		} else {
 			found.Due = append(found.Due, retry)
@@ -81,23 +74,30 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	return found
 }
 
-// withoutReplaced leaves out the failed pods that have a replacement. A pod that was created before another pod failed is not its replacement. Times
-// are whole seconds: if a pod failed as soon as it was created, a pod of the same second is rather the replacement of an older one.
-func withoutReplaced(retries []Retry, replacements map[[2]int][]*corev1.Pod, now time.Time) []Retry {
-	for _, isSure := range []bool{true, false} {
-		retries = slices.DeleteFunc(retries, func(retry Retry) bool {
-			key, finishedAt := [2]int{retry.Failures, retry.Disruptions}, podstate.FinishedAt(retry.Pod, now).Truncate(time.Second)
-			at := slices.IndexFunc(replacements[key], func(other *corev1.Pod) bool {
-				created := other.CreationTimestamp.Time
-				return !created.Before(finishedAt) && (!isSure || created.After(retry.Pod.CreationTimestamp.Time))
-			})
-			if at >= 0 {
-				replacements[key] = slices.Delete(replacements[key], at, at+1)
-			}
-			return at >= 0
-		})
+// IsReplacement reports whether a pod was created to replace the pod with this UID.
+func IsReplacement(pod *corev1.Pod, uid types.UID) bool { return slices.Contains(replaces(pod), uid) }
+
+// replaces returns the UIDs of the pods that a pod was created to replace.
+func replaces(pod *corev1.Pod) (uids []types.UID) {
+	text, found := pod.Annotations[v1.AnnotationReplaces]
+	if !found {
+		return nil
 	}
-	return retries
+	for uid := range strings.SplitSeq(text, ",") {
+		uids = append(uids, types.UID(uid))
+	}
+	return uids
+}
+
+// SetReplaces records in a new pod which pods it replaces. Without UIDs, it changes nothing.
+func SetReplaces(pod *corev1.Pod, uids []types.UID) {
+	var texts []string
+	for _, uid := range uids {
+		texts = append(texts, string(uid))
+	}
+	if len(texts) > 0 {
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, v1.AnnotationReplaces, strings.Join(texts, ","))
+	}
 }
 
 // BeyondHistory returns the finished pods to delete. It keeps the newest ones, up to keep, and the pods that are not replaced yet.

@@ -47,6 +47,8 @@ func TestRenew(t *testing.T) {
 		"no surge, another one is down":      {manager: Manager(2, noSurge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, young, NotReady)}},
 		"no surge, another one is missing":   {manager: Manager(2, noSurge, ages), pods: []*corev1.Pod{Pod(0, old)}},
 		"no surge, the last one is going":    {manager: Manager(2, noSurge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, young)}, terminating: 1},
+		"the last one of an old revision":    {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older, V2)}, leave: "web-1"},
+		"it stays without a surge":           {manager: Manager(2, noSurge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, older, V2)}, delete: "web-0"},
 		"never two":                          {manager: Manager(1, Limits("1", "1"), complete, ages), pods: []*corev1.Pod{Pod(0, old)}, delete: "web-0"},
 		"never two, none may be unavailable": {manager: Manager(1, surge, complete, ages), pods: []*corev1.Pod{Pod(0, old)}, leave: "web-0"},
 		"one is marked for deletion":         {manager: Manager(2, surge, ages), pods: []*corev1.Pod{Pod(0, old), Pod(1, young, Marked)}},
@@ -56,7 +58,7 @@ func TestRenew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found := leaving.Find(test.manager, nil, test.pods, Now)
 			deleted := ""
-			if pod := found.Renew(test.manager, test.terminating, Now); pod != nil {
+			if pod := found.Renew(test.manager, test.terminating, isOld, Now); pod != nil {
 				deleted = pod.Name
 			}
 			if namesOf(found.Leave) != test.leave || deleted != test.delete {
@@ -79,13 +81,13 @@ func TestJitter(t *testing.T) {
 	for number := range 100 {
 		uid := func(p *corev1.Pod) { p.UID = types.UID(strconv.Itoa(number)) }
 		found := leaving.Found{Stay: []*corev1.Pod{Pod(0, CreatedAgo(0), uid)}}
-		found.Renew(Manager(1, ages), 0, Now)
+		found.Renew(Manager(1, ages), 0, isOld, Now)
 		if found.Again <= 54*time.Minute || found.Again > time.Hour {
 			t.Errorf("pod %d is replaced after %v", number, found.Again)
 		}
 		seen[found.Again] = true
 		again := leaving.Found{Stay: []*corev1.Pod{Pod(0, CreatedAgo(time.Minute), uid)}}
-		again.Renew(Manager(1, ages), 0, Now)
+		again.Renew(Manager(1, ages), 0, isOld, Now)
 		if again.Again != found.Again-time.Minute {
 			t.Errorf("a minute later, pod %d is replaced after %v, not %v", number, again.Again, found.Again-time.Minute)
 		}
@@ -94,6 +96,9 @@ func TestJitter(t *testing.T) {
 		t.Errorf("100 pods have %d ages", len(seen))
 	}
 }
+
+// isOld reports whether a pod stands for the last one of an old revision.
+func isOld(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] != Pod(0).Labels[v1.LabelRevision] }
 
 func agesOf(seconds int32) func(*v1.PodManager) {
 	return ruled(v1.Disruption{MaxPodAgeSeconds: &seconds})

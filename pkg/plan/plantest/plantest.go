@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,6 +16,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
@@ -96,7 +98,7 @@ func Labelled(key, value string) func(*corev1.Pod) {
 }
 
 func Annotated(key, value string) func(*corev1.Pod) {
-	return func(p *corev1.Pod) { p.Annotations = map[string]string{key: value} }
+	return func(p *corev1.Pod) { metav1.SetMetaDataAnnotation(&p.ObjectMeta, key, value) }
 }
 
 // Unannotated makes a pod look as if an earlier version of the controller had created it, which did not annotate pods for Cluster Autoscaler.
@@ -191,6 +193,21 @@ func FailedPod(index int, ago time.Duration, before int, change ...func(*corev1.
 	for _, c := range change {
 		c(p)
 	}
+	return p
+}
+
+// Replacing makes a pod the replacement of other pods.
+func Replacing(names ...string) func(*corev1.Pod) {
+	return Annotated(v1.AnnotationReplaces, "uid-"+strings.Join(names, ",uid-"))
+}
+
+// Created returns the pod that a creation makes, but for its template.
+func Created(creation plan.Creation, change ...func(*corev1.Pod)) *corev1.Pod {
+	p := Pod(creation.Index, change...)
+	if creation.FailuresBefore > 0 {
+		After(creation.FailuresBefore)(p)
+	}
+	health.SetReplaces(p, creation.Replaces)
 	return p
 }
 

@@ -26,7 +26,7 @@ func Trim(pod *corev1.Pod) {
 	}
 	volumes := trimmedVolumes(pod)
 	pod.Annotations = keep(pod.Annotations, v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore,
-		v1.AnnotationInPlace, corev1.PodDeletionCost, AnnotationSafeToEvict, annotationVPACreated, annotationVPAObserved, annotationVPAResized)
+		v1.AnnotationReplaces, v1.AnnotationInPlace, corev1.PodDeletionCost, AnnotationSafeToEvict, annotationVPACreated, annotationVPAObserved, annotationVPAResized)
 	if maps.Equal(pod.Annotations, safeToEvict) {
 		pod.Annotations = safeToEvict
 	}

@@ -203,7 +203,7 @@ func TestFailuresAreThoseOfTheRevision(t *testing.T) {
 func TestReplacementEndsAHalt(t *testing.T) {
 	s := Tell(t, Next(3, Limits("1", "0")), Pod(0), Pod(1), Pod(2), Pod(3, V2, Crashing))
 	s.After(40 * time.Second)
-	replacement := Pod(4, V2, func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(s.O.Now) })
+	replacement := Pod(4, V2, Replacing("web-3"), func(p *corev1.Pod) { p.CreationTimestamp = metav1.NewTime(s.O.Now) })
 	s.O.Pods = append(s.O.Pods[:3:3], replacement)
 	if got := s.After(time.Second); ReasonIn(&got, v1.ConditionReady) != v1.ReasonHalted {
 		t.Errorf("a moment later Ready is %s", ReasonIn(&got, v1.ConditionReady))

@@ -19,7 +19,7 @@ func TestDisruptionsCondemnNobody(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure))
 	grace := int32(0)
 	m.Spec.FailurePolicy.GracePeriodSeconds = &grace
-	replacement := Pod(3, V2, Phase(corev1.PodPending), After(1))
+	replacement := Pod(3, V2, Phase(corev1.PodPending), After(1), Replacing("web-2"))
 	replacement.Annotations[v1.AnnotationDisruptionsBefore] = "1"
 	for name, pods := range map[string][]*corev1.Pod{
 		"not replaced yet":                            {Pod(0), Pod(1), FailedPod(2, time.Second, 0, V2, Evicted)},

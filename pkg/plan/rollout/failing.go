@@ -28,9 +28,10 @@ type FailureRecord struct {
 // since it finished, or until all due pods are updated. A disrupted pod does not count. If a leaving pod has a record, the pod keeps it, because its
 // node may be uncordoned. The replacement does not inherit the record, so that the failure counts once. A leaving pod gets no new record.
 func (r *State) findFailing(finished []*corev1.Pod) {
-	for _, record := range r.readRecords(finished) {
+	r.Gone = r.readRecords(finished)
+	for _, record := range r.Gone {
 		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
-		r.failures[record.UID], r.GonePods = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}, append(r.GonePods, record.Name)
+		r.failures[record.UID] = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}
 	}
 	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.hasNoRecord)) {
 		judged, found := r.AssessFailure(pod)

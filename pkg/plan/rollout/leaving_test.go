@@ -105,7 +105,7 @@ func TestDrainRevivesNoFailure(t *testing.T) {
 	for name, replicas := range map[string]int32{"while the revision bakes": 3, "during the rollout": 4} {
 		t.Run(name, func(t *testing.T) {
 			m := Next(replicas, Rollback, MaxFailed("1"), Limits("0", "1"), replacesDrained)
-			pods := []*corev1.Pod{Pod(0, V2), Pod(2, V2), Pod(4, V2, After(1), CreatedAgo(4*time.Minute)), FailedPod(1, 5*time.Minute, 0, V2)}
+			pods := []*corev1.Pod{Pod(0, V2), Pod(2, V2), Pod(4, V2, Replacing("web-1"), CreatedAgo(4*time.Minute)), FailedPod(1, 5*time.Minute, 0, V2)}
 			if replicas > 3 {
 				pods = append(pods, Pod(5, NotReady))
 			}
@@ -122,7 +122,7 @@ func TestDrainRevivesNoFailure(t *testing.T) {
 			if len(decided.Create) != 1 {
 				t.Fatalf("plans %s", ActionsOf(decided))
 			}
-			next := Pod(decided.Create[0].Index, V2, NotReady, OnNode("node-9"), CreatedAgo(-time.Second), After(decided.Create[0].FailuresBefore))
+			next := Created(decided.Create[0], V2, NotReady, OnNode("node-9"), CreatedAgo(-time.Second))
 			s.O.Pods = append(s.O.Pods, next)
 			check("its replacement starts", s.After(time.Minute))
 			ReadyFor(-time.Minute)(next)
@@ -169,7 +169,7 @@ func TestFailureOfLeavingPodCountsOnce(t *testing.T) {
 
 // A failed pod of the old revision whose replacement leaves causes no backoff.
 func TestDrainCausesNoBackoff(t *testing.T) {
-	o := RollingOut(Next(3, Partition("100%"), replacesDrained), Pod(0), Pod(2), Pod(4, After(3), CreatedAgo(0)), FailedPod(1, 5*time.Second, 2))
+	o := RollingOut(Next(3, Partition("100%"), replacesDrained), Pod(0), Pod(2), Pod(4, Replacing("web-1")), FailedPod(1, 5*time.Second, 2))
 	if got := ActionsOf(plan.Make(With(o, cordoned("node-4")))); got != "+3 old" {
 		t.Errorf("plans %q", got)
 	}

@@ -50,5 +50,5 @@ func (r *State) recordedFailures(pods map[types.UID]*corev1.Pod) []v1.FailingPod
 // failed pods are gone and have no replacement yet. Without the record, the pod would be taken for such a replacement, and would stand for two
 // failures.
 func (r *State) keepsRecord(pod *corev1.Pod) bool {
-	return r.untilRecordExpires(pod) > 0 || len(r.GonePods) > 0 && !r.isComplete()
+	return r.untilRecordExpires(pod) > 0 || len(r.Gone) > 0 && !r.isComplete()
 }

@@ -87,7 +87,7 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	Crashing(gone[0])
 	Crashing(gone[1])
 	s.After(time.Second)
-	replacement := Pod(4, V2, ReadyFor(0))
+	replacement := Pod(4, V2, ReadyFor(0), Replacing("web-4"))
 	replacement.UID, replacement.CreationTimestamp = "another", metav1.NewTime(s.O.Now.Add(time.Minute))
 	s.O.Pods = append(s.O.Pods[:4:4], replacement)
 	for range 20 {
@@ -97,7 +97,7 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	if left := unrecovered(&status); left != 1 {
 		t.Errorf("%d failures left, want 1: %+v", left, status.Rollout.Failing)
 	}
-	second := Pod(5, V2, ReadyFor(0))
+	second := Pod(5, V2, ReadyFor(0), Replacing("web-5"))
 	second.UID, second.CreationTimestamp = "another still", metav1.NewTime(s.O.Now)
 	s.O.Pods = append(s.O.Pods, second)
 	s.After(time.Second)
@@ -107,15 +107,15 @@ func TestOneReplacementStandsForOneFailure(t *testing.T) {
 	}
 }
 
-// The record of a deleted pod passes to a pod that was created since, or to any pod if no pod is missing. Of two pods of the same age, it passes to
-// the one that replaces a failed pod. A replacement that has finished itself before the status named it is not a second failure.
+// The record of a deleted pod passes to its replacement, or to any pod if no pod is missing. A replacement that has finished itself before the status
+// named it is not a second failure.
 func TestReplacementTakesOverTheRecord(t *testing.T) {
-	fresh := CreatedAgo(time.Second)
+	fresh, replaces := CreatedAgo(time.Second), Annotated(v1.AnnotationReplaces, "gone")
 	for want, pods := range map[string][]*corev1.Pod{
-		"web-4": {Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, fresh, After(1))},
-		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, After(1))},
+		"web-4": {Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, replaces)},
+		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, fresh)},
 		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
-		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 1, V2, CreatedAgo(time.Second))},
+		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 0, V2, fresh, replaces)},
 	} {
 		m := Next(3, Limits("0", "2"))
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}

@@ -23,7 +23,7 @@ import (
 const maxFailingPods = 100
 
 // readRecords reads the records from the status, and returns the records that belong to no pod. The record of a pod that is gone passes to its
-// replacement: a pod that was created after the failure, or any other pod if none is missing.
+// replacement, or to any other pod if none is missing.
 func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	if !r.hasRolloutRecord() || len(r.Manager.Status.Rollout.Failing) == 0 {
 		return nil
@@ -78,49 +78,58 @@ func (r *State) leavesLostNode(pod *corev1.Pod) bool {
 	return slices.ContainsFunc(r.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == v1.LeavingForNodeLoss })
 }
 
-// inherit passes the records of pods that are gone to their replacements, even those that have finished themselves. It returns the records that no
-// pod inherits.
+// inherit passes the records of pods that are gone to their replacements, even those that have finished themselves. If no pod is missing, other pods
+// stand in for the replacements. It returns the records that no pod inherits.
 func (r *State) inherit(orphaned []v1.FailingPod, unreplaced []*corev1.Pod) (gone []v1.FailingPod) {
-	if len(orphaned) == 0 {
-		return nil
-	}
-	heirs := r.heirs(unreplaced)
+	candidates := slices.Concat(r.UpdatedPods, unreplaced)
 	for _, record := range orphaned {
-		isLater := len(heirs) > 0 && heirs[0].CreationTimestamp.After(record.Since.Add(-2*time.Second)) // whole seconds, rounded down and up
-		if !isLater && (len(heirs) == 0 || !r.isComplete()) {
+		at := slices.IndexFunc(candidates, func(pod *corev1.Pod) bool { return health.IsReplacement(pod, record.UID) })
+		switch {
+		case at < 0:
 			gone = append(gone, record)
-			continue
+		case r.hasNoRecord(candidates[at]): // otherwise the replacement has failed itself, and counts once
+			r.pass(record, candidates[at])
 		}
-		record.Name, record.UID, record.Crashes = heirs[0].Name, heirs[0].UID, 0
-		r.records[record.UID], heirs = record, heirs[1:]
 	}
-	return gone
+	if len(gone) == 0 || !r.isComplete() {
+		return gone
+	}
+	others := r.withoutRecord(candidates)
+	passed := min(len(gone), len(others))
+	for i := range passed {
+		r.pass(gone[i], others[i])
+	}
+	return gone[passed:]
+}
+
+// pass passes the record of a pod that is gone to another pod.
+func (r *State) pass(record v1.FailingPod, heir *corev1.Pod) {
+	record.Name, record.UID, record.Crashes = heir.Name, heir.UID, 0
+	r.records[record.UID] = record
 }
 
 // isComplete reports whether all pods that should have the new revision have it.
 func (r *State) isComplete() bool { return len(r.UpdatedPods) >= r.DesiredUpdated() }
 
-// heirs returns the updated pods without a record, and finished pods that have not been replaced, the newest first. Among pods of the same age,
-// replacements of failed pods come first.
-func (r *State) heirs(unreplaced []*corev1.Pod) []*corev1.Pod {
-	var heirs []*corev1.Pod
-	for _, pod := range slices.Concat(r.UpdatedPods, unreplaced) {
-		if _, found := r.records[pod.UID]; !found && !podstate.IsUnmanaged(pod) {
-			heirs = append(heirs, pod)
-		}
-	}
-	replacesFailed := func(pod *corev1.Pod) bool { return health.FailuresBefore(pod) > health.DisruptionsBefore(pod) }
-	slices.SortFunc(heirs, func(a, b *corev1.Pod) int {
-		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), -podstate.FalseFirst(replacesFailed(a), replacesFailed(b)),
-			podstate.ByIndex(a.Name, b.Name))
+// withoutRecord returns those of the pods that have no record, the newest first.
+func (r *State) withoutRecord(pods []*corev1.Pod) []*corev1.Pod {
+	others := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !r.hasNoRecord(pod) || podstate.IsUnmanaged(pod) })
+	slices.SortFunc(others, func(a, b *corev1.Pod) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), podstate.ByIndex(a.Name, b.Name))
 	})
-	return heirs
+	return others
 }
 
 // isFailing reports whether a pod has a record and has not recovered.
 func (r *State) isFailing(pod *corev1.Pod) bool {
 	record, found := r.records[pod.UID]
 	return found && !record.Recovered
+}
+
+// CountsAsFailing reports whether a pod, which may be gone, has failed and not recovered.
+func (r *State) CountsAsFailing(uid types.UID) bool {
+	judged, found := r.failures[uid]
+	return found && !judged.Recovered
 }
 
 // hasNoRecord reports whether the pod has no record.

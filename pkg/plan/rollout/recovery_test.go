@@ -110,8 +110,8 @@ func lostNodes(names ...string) func(*plan.Observed) {
 // gets its own time to become ready.
 func TestNodeCondemnsNothing(t *testing.T) {
 	next := func(s *plan.Observed, change ...func(*corev1.Pod)) {
-		age := CreatedAgo(-s.Now.Sub(Now))
-		s.Pods = append(s.Pods[:2:2], Pod(3, append([]func(*corev1.Pod){V2, NotReady, age}, change...)...))
+		change = append([]func(*corev1.Pod){V2, NotReady, CreatedAgo(-s.Now.Sub(Now)), Replacing("web-2")}, change...)
+		s.Pods = append(s.Pods[:2:2], Pod(3, change...))
 	}
 	evicted := func(s *plan.Observed) { Evicted(s.Pods[2]); s.Pods[2].Status.ContainerStatuses = nil }
 	tests := map[string]struct {
@@ -173,7 +173,7 @@ func TestReplacementOfLostPodRecovers(t *testing.T) {
 	s.After(time.Second)
 	lostNodes("node-2")(&s.O)
 	s.After(time.Minute)
-	s.O.Pods = append(s.O.Pods, Pod(3, V2, CreatedAgo(-61*time.Second), ReadyFor(-61*time.Second)))
+	s.O.Pods = append(s.O.Pods, Pod(3, V2, Replacing("web-2"), ReadyFor(-61*time.Second)))
 	s.After(time.Second)
 	status := s.After(301 * time.Second)
 	if s.HasNotFailed(status, "the replacement has been available for long enough"); failingIn(status) > 0 {
@@ -267,11 +267,7 @@ func TestOnePodReplacedAgainAndAgainCountsOnce(t *testing.T) {
 				if len(create) != 1 {
 					t.Fatalf("%d: creates %d pods, %v", try, len(create), s.O.Manager.Status.Rollout)
 				}
-				next := Pod(create[0].Index, V2, Crashing, CreatedAgo(-s.O.Now.Sub(Now)))
-				if create[0].FailuresBefore > 0 {
-					After(create[0].FailuresBefore)(next)
-				}
-				s.O.Pods = append(s.O.Pods, next)
+				s.O.Pods = append(s.O.Pods, Created(create[0], V2, Crashing, CreatedAgo(-s.O.Now.Sub(Now))))
 				if status := s.After(time.Second); failingIn(status) != 1 {
 					t.Errorf("%d: failing are %v", try, status.Rollout.Failing)
 				}

@@ -39,9 +39,9 @@ type State struct {
 	// recovered recently.
 	FailingPods []*corev1.Pod
 	failures    map[types.UID]FailureRecord
-	// GonePods are the names of failed pods that are gone and have no replacement. records has the records of all other pods.
-	GonePods []string
-	records  map[types.UID]v1.FailingPod
+	// Gone are the records of failed pods that are gone and have no replacement. records has the records of all other pods.
+	Gone    []v1.FailingPod
+	records map[types.UID]v1.FailingPod
 	// Unrecorded are the finished pods that count against the new revision and stay until the status has a record of them.
 	Unrecorded []health.Retry
 	// unreplaced is how many finished pods of the new revision have not been replaced.
@@ -119,6 +119,12 @@ func (r *State) IsAtRest() bool {
 	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
 	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
 		!isBaking
+}
+
+// IsLastOfOldRevision reports whether a pod is the only one of its revision, which is an old one.
+func (r *State) IsLastOfOldRevision(pod *corev1.Pod) bool {
+	isAnother := func(other *corev1.Pod) bool { return other != pod && r.Revisions.HashOf(other) == r.Revisions.HashOf(pod) }
+	return slices.Contains(r.OldPods, pod) && !slices.ContainsFunc(r.OldPods, isAnother)
 }
 
 // WhySuperseded returns the reason to delete a leaving pod whose revision no pod is to have any more. It returns empty if the rollout is not

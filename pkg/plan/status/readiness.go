@@ -155,10 +155,14 @@ func areAllUpdated(manager *v1.PodManager, counts *v1.PodManagerStatus) bool {
 
 // failure describes the failing pods. It returns empty if there are none.
 func failure(r *rollout.State) string {
-	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.GonePods) == 0 {
+	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.Gone) == 0 {
 		return found.String()
 	}
-	return strings.Join(r.GonePods[:min(len(r.GonePods), maxGoneNames)], ", ") + ": failed and gone, and no replacement works yet"
+	var names []string
+	for _, gone := range r.Gone[:min(len(r.Gone), maxGoneNames)] {
+		names = append(names, gone.Name)
+	}
+	return strings.Join(names, ", ") + ": failed and gone, and no replacement works yet"
 }
 
 // maxGoneNames is the maximum number of deleted pods that a message names.

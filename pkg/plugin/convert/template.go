@@ -9,7 +9,9 @@ import (
 // The CRD refuses these labels and annotations in a template, because the controller or users set them on single pods.
 var (
 	ownLabels      = []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard, v1.LabelPodIndex}
-	ownAnnotations = []string{v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationInPlace}
+	ownAnnotations = []string{
+		v1.AnnotationDelete, v1.AnnotationFailuresBefore, v1.AnnotationDisruptionsBefore, v1.AnnotationReplaces, v1.AnnotationInPlace,
+	}
 )
 
 // template copies the pod template. All kinds share the same pod spec.

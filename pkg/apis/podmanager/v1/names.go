@@ -33,6 +33,8 @@ const (
 	AnnotationFailuresBefore = "apps.mycompany.com/failures-before"
 	// AnnotationDisruptionsBefore holds how many of these pods were stopped by their node, which says nothing about the template.
 	AnnotationDisruptionsBefore = "apps.mycompany.com/disruptions-before"
+	// AnnotationReplaces holds the UIDs of the pods that this pod was created to replace, separated by commas.
+	AnnotationReplaces = "apps.mycompany.com/replaces"
 
 	// AnnotationInPlace describes, in JSON, the last in-place update of the pod.
 	AnnotationInPlace = "apps.mycompany.com/in-place-update"
