@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // maxLogLine is how many bytes of a log line are shown. The rest of the line is dropped.
@@ -35,7 +37,7 @@ func LogStreams(pods []*corev1.Pod, container string) (streams []LogStream) {
 }
 
 // CopyLogs copies streams to out, all at once, with the names of pod and container in front of each line. It returns an error for each
-// stream that cannot be read; the others go on.
+// stream that cannot be read; the others go on. If the user lacks the right, the error is one, with advice.
 func (c *Cluster) CopyLogs(ctx context.Context, streams []LogStream, options corev1.PodLogOptions, out io.Writer) error {
 	lines := &lineWriter{out: out}
 	failed := make([]error, len(streams))
@@ -50,6 +52,9 @@ func (c *Cluster) CopyLogs(ctx context.Context, streams []LogStream, options cor
 		})
 	}
 	all.Wait()
+	if at := slices.IndexFunc(failed, apierrors.IsForbidden); at >= 0 {
+		return forbidden(failed[at], c.Namespace) // the same right is missing for all of them
+	}
 	return errors.Join(failed...)
 }
 

@@ -19,6 +19,11 @@ func TestCopyLogs(t *testing.T) {
 		switch r.URL.Path {
 		case "/api/v1/namespaces/ns/pods/web-0/log":
 			fmt.Fprintf(w, "started %s %s\n%s\nlast, without an end", r.FormValue("container"), r.FormValue("tailLines"), strings.Repeat("x", 2*maxLogLine))
+		case "/api/v1/namespaces/secret/pods/web-0/log", "/api/v1/namespaces/secret/pods/web-1/log":
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"pods \"web\" is forbidden: `+
+				`User \"eve\" cannot get resource \"pods/log\" in API group \"\" in the namespace \"secret\""}`)
 		default:
 			http.Error(w, "waiting to start", http.StatusBadRequest)
 		}
@@ -44,6 +49,10 @@ func TestCopyLogs(t *testing.T) {
 	err = (&Cluster{Kube: kube, Namespace: "ns"}).CopyLogs(t.Context(), streams, corev1.PodLogOptions{TailLines: &tail}, &out)
 	if err == nil || !strings.Contains(err.Error(), "web-1/app: ") || strings.Contains(err.Error(), "web-0") {
 		t.Errorf("the error is %v", err)
+	}
+	err = (&Cluster{Kube: kube, Namespace: "secret"}).CopyLogs(t.Context(), streams, corev1.PodLogOptions{}, &out)
+	if err == nil || strings.Count(err.Error(), "cannot get") != 1 || !strings.Contains(err.Error(), "the role view grants this right") {
+		t.Errorf("without the right, the error is %v", err)
 	}
 	want := "[web-0/app] started app 5\n[web-0/app] " + strings.Repeat("x", maxLogLine) + "\n[web-0/app] last, without an end\n"
 	if out.String() != want {
