@@ -347,10 +347,9 @@ var rolloutTable = []entry{
 		after:  `return judgedBy == "-" && judgedBy`,
 	},
 	{
-		name: "one-replacement-for-all", about: "one replacement that recovers stands for several failures",
-		by: byUnit, file: "pkg/plan/rollout/policy.go",
-		before: " || len(r.Gone) > 0 && !r.isComplete()",
-		after:  "",
+		name: "replaces-nothing", about: "a replacement does not say which pods it replaces", by: byWorld, file: "pkg/plan/health/backoff.go",
+		before: "if len(texts) > 0 {",
+		after:  "if len(texts) > 1<<10 {",
 	},
 	{
 		name: "startup-believed", about: "a kubelet's early report that a container has started is believed",

@@ -168,7 +168,9 @@ func (w *World) checkRenewal(v *verdicts) error {
 			return err
 		}
 		moved := w.Settle()
-		isOld := func(p *corev1.Pod) bool { return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.isKeptAsLast(p) }
+		isOld := func(p *corev1.Pod) bool {
+			return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.isKeptAsLast(p)
+		}
 		if all := slices.Concat(w.activePods(), w.leavingPods()); !slices.ContainsFunc(all, isOld) && len(all) == replicas {
 			if after := w.countNew(); after != before && isKnown {
 				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)

@@ -98,7 +98,9 @@ func TestJitter(t *testing.T) {
 }
 
 // isOld reports whether a pod stands for the last one of an old revision.
-func isOld(pod *corev1.Pod) bool { return pod.Labels[v1.LabelRevision] != Pod(0).Labels[v1.LabelRevision] }
+func isOld(pod *corev1.Pod) bool {
+	return pod.Labels[v1.LabelRevision] != Pod(0).Labels[v1.LabelRevision]
+}
 
 func agesOf(seconds int32) func(*v1.PodManager) {
 	return ruled(v1.Disruption{MaxPodAgeSeconds: &seconds})

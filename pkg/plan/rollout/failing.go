@@ -67,7 +67,7 @@ func (r *State) AssessFailure(pod *corev1.Pod) (FailureRecord, bool) {
 	case recorded && !record.Recovered:
 		return r.assessFailing(pod, record), true
 	case recorded && !failsAgain:
-		return FailureRecord{record, r.untilRecordExpires(pod)}, r.keepsRecord(pod)
+		return FailureRecord{record, r.untilRecordExpires(pod)}, r.untilRecordExpires(pod) > 0
 	case hasOwnTrouble(pod):
 		return r.assessFailing(pod, r.newRecord(pod)), true
 	case podstate.Disruption(pod) != "" || !podstate.HasObserved(pod):

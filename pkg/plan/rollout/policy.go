@@ -45,10 +45,3 @@ func (r *State) recordedFailures(pods map[types.UID]*corev1.Pod) []v1.FailingPod
 	}
 	return over
 }
-
-// keepsRecord reports whether the record of a pod that has recovered is kept: as long as its crashes could be mistaken for new ones, or while other
-// failed pods are gone and have no replacement yet. Without the record, the pod would be taken for such a replacement, and would stand for two
-// failures.
-func (r *State) keepsRecord(pod *corev1.Pod) bool {
-	return r.untilRecordExpires(pod) > 0 || len(r.Gone) > 0 && !r.isComplete()
-}

@@ -123,7 +123,9 @@ func (r *State) IsAtRest() bool {
 
 // IsLastOfOldRevision reports whether a pod is the only one of its revision, which is an old one.
 func (r *State) IsLastOfOldRevision(pod *corev1.Pod) bool {
-	isAnother := func(other *corev1.Pod) bool { return other != pod && r.Revisions.HashOf(other) == r.Revisions.HashOf(pod) }
+	isAnother := func(other *corev1.Pod) bool {
+		return other != pod && r.Revisions.HashOf(other) == r.Revisions.HashOf(pod)
+	}
 	return slices.Contains(r.OldPods, pod) && !slices.ContainsFunc(r.OldPods, isAnother)
 }
 
