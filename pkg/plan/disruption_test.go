@@ -1,10 +1,13 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -46,6 +49,30 @@ func TestDisruptedPodsAreReplaced(t *testing.T) {
 			made := plan.Create[0]
 			if made.FailuresBefore != test.failures || made.DisruptionsBefore != test.disruptions || made.Failed != test.pod {
 				t.Errorf("the replacement records %d failures, of which %d were disruptions, and replaces %v", made.FailuresBefore, made.DisruptionsBefore, made.Failed)
+			}
+		})
+	}
+}
+
+// A failed pod and a disrupted one have finished, and one pod is missing. The new pod stands for the failure, whichever of the two it replaces,
+// because no other pod will.
+func TestReplacementStandsForTheFailure(t *testing.T) {
+	failed, disrupted := FailedPod(2, 2*time.Minute, 0, V2), FailedPod(3, time.Second, 0, V2, Evicted)
+	for name, test := range map[string]struct {
+		pods []*corev1.Pod
+		want []types.UID
+	}{
+		"the failed one is alone":    {pods: []*corev1.Pod{failed}, want: []types.UID{"uid-web-2"}},
+		"the disrupted one is alone": {pods: []*corev1.Pod{disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
+		"the disrupted one is newer": {pods: []*corev1.Pod{failed, disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Next(3, Paused)
+			failing := []v1.FailingPod{{Name: "web-2", UID: "uid-web-2", Since: metav1.NewTime(Now)}}
+			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: failing}
+			plan := Make(RollingOut(m, append([]*corev1.Pod{Pod(0), Pod(1)}, test.pods...)...))
+			if len(plan.Create) != 1 || !slices.Equal(plan.Create[0].Replaces, test.want) {
+				t.Errorf("creates %+v, want one pod that replaces %v", plan.Create, test.want)
 			}
 		})
 	}

@@ -276,10 +276,11 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 		p.Again = p.Again.Sooner(requeue.Requeue{At: waiting[0].Due, Why: requeue.RequeueBackOff})
 	}
 	missing -= len(waiting)
-	unreplaced := slices.Concat(waiting, retries.Due[:min(missing, len(retries.Due))])
+	replaced := min(missing, len(retries.Due))
+	unreplaced, surplus := slices.Concat(waiting, retries.Due[:replaced]), retries.Due[replaced:]
 	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
-	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision)
+	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision, surplus)
 	for i := range missing {
 		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
@@ -300,9 +301,9 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	return unreplaced
 }
 
-// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or that this plan deletes. Leaving pods have
-// replacements of their own.
-func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision) (uids []types.UID) {
+// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or that this plan deletes. surplus are finished pods
+// that get no replacement of their own, because fewer pods are missing. Leaving pods have replacements of their own.
+func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surplus []health.Retry) (uids []types.UID) {
 	if revision != r.Revisions.Update {
 		return nil
 	}
@@ -312,7 +313,8 @@ func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision) (uid
 		}
 	}
 	for _, pod := range r.FailingPods {
-		if p.deletes(pod) {
+		isSurplus := slices.ContainsFunc(surplus, func(retry health.Retry) bool { return retry.Pod == pod })
+		if isSurplus || p.deletes(pod) {
 			uids = append(uids, pod.UID)
 		}
 	}

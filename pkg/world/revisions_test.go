@@ -56,14 +56,16 @@ func (s *synced) checkMade() error {
 }
 
 // isRolledBack reports whether the new revision has failed, according to the status or its mark, and there is a good one to return to. If there is a
-// newer revision, the template has changed since, and the failure no longer counts.
+// newer revision, the template has changed since, and the failure no longer counts. The mark alone begins no rollback during a pause or with OnDelete,
+// which leave all pods as they are.
 func (s *synced) isRolledBack() bool {
 	isMarked := func(r *appsv1.ControllerRevision) bool {
 		isNewest := !slices.ContainsFunc(s.Revisions, func(other *appsv1.ControllerRevision) bool { return other.Revision > r.Revision })
 		return isNewest && r.Labels[v1.LabelRevision] == s.updateHash && r.Annotations[v1.AnnotationFailed] != ""
 	}
+	mayBegin := s.Manager.OnFailure() == v1.RollbackOnFailure && !s.Manager.Spec.Paused && s.Manager.Strategy() != v1.OnDeleteStrategy
 	return s.Manager.OnFailure() != v1.ContinueOnFailure && s.before.FailedRevision == s.plan.Revisions.Update.Name ||
-		s.Manager.OnFailure() == v1.RollbackOnFailure && s.currentHash() != "" && slices.ContainsFunc(s.Revisions, isMarked)
+		mayBegin && s.currentHash() != "" && slices.ContainsFunc(s.Revisions, isMarked)
 }
 
 // checkLeftAlone checks that a partition leaves the specified number of pods of other revisions alone, and that a halt, a pause and OnDelete leave

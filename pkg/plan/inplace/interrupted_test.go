@@ -327,6 +327,27 @@ func TestInterruptedRevert(t *testing.T) {
 	}
 }
 
+// The kubelet has yet to restart a container for a resize. Meanwhile, a second update reverts the resize, and is interrupted before it does. A third
+// update keeps the memory and changes the image. The kubelet has to restart the container for that.
+func TestBegunAfterRevert(t *testing.T) {
+	withImage := func(m *v1.PodManager) { m.Spec.Template.Spec.Containers[0].Image = "app:2" }
+	one, two, three := RevisionFor(sizedManager("1", "1Gi")), RevisionFor(sizedManager("1", "2Gi")), RevisionFor(sizedManager("2", "2Gi", withImage))
+	p := Pod(0, Labelled(v1.LabelRevision, one.Hash), Runs("app:1", "id-1", 0))
+	p.Spec, p.Generation = *one.Template().Spec.DeepCopy(), 1
+	updateTo(t, p, one, two)
+	p.Status.ObservedGeneration = p.Generation
+	begin, err := Update{Pod: p, Step: StepResize, From: two, To: one}.BeginPatch(Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, begin)
+	Runs("app:1", "id-1", 1)(p)
+	updateTo(t, p, two, three)
+	if p.Status.ObservedGeneration = p.Generation; !IsUpdating(p) {
+		t.Errorf("the kubelet has yet to restart the container: %s", p.Annotations[v1.AnnotationInPlace])
+	}
+}
+
 // An update is interrupted after its resize, before the kubelet has started the container. The container then starts with the new amounts. The next
 // update changes only CPU, so the kubelet does not restart the container. The record of the interrupted update cannot show that, because it was
 // written before the container started.

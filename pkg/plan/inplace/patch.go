@@ -41,7 +41,8 @@ func (u Update) restartedByResize() map[string]ContainerBefore {
 	containers := map[string]ContainerBefore{}
 	maps.Copy(containers, begunRecord(u.Pod).Containers)
 	for name, before := range u.newRecord(time.Time{}).Containers {
-		if before.Had != nil {
+		// A restart that was Optional for the interrupted update may be necessary for this one.
+		if before.Had != nil || containers[name].Optional {
 			containers[name] = before
 		}
 	}

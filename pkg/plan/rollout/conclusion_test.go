@@ -41,6 +41,7 @@ func TestConclusion(t *testing.T) {
 		"its bake time is over":           {observed: RollingOut(Next(3, one, Baking(30*time.Second)), updated...), current: "v2"},
 		"not before it is stored":         {observed: With(RollingOut(Next(3, one, Baking(time.Hour)), updated...), unstored), current: "nginx", isKept: true},
 		"the first one is superseded":     {observed: With(RollingOut(Next(3, one), Pods3()...), none), current: "nginx", isKept: true},
+		"both prove themselves at once":   {observed: With(RollingOut(Next(1, one, Strategy(v1.OnDeleteStrategy), Baking(time.Hour)), Pod(0), Pod(1, V2)), none), current: "nginx", isKept: true},
 		"superseded, and does not serve":  {observed: With(RollingOut(Next(3, one), Pod(0, NotReady), Pod(1, NotReady), Pod(2)), none), isKept: true},
 		"it is failing":                   {observed: RollingOut(Next(3, one, Rollback, failing(29*time.Second)), bad...), current: "nginx", isKept: true},
 		"it fails":                        {observed: RollingOut(Next(3, one, Rollback, failing(30*time.Second)), bad...), current: "nginx", failed: "v2", isNew: true},

@@ -27,7 +27,7 @@ type Progress struct {
 // pods reaches a new maximum, when the rollout waits for no pod, and when minReadySeconds has changed, because available pods may then no longer
 // count as available.
 func (r *State) trackProgress() Progress {
-	if !r.isRolling() || r.IsProven() && r.Revisions.Update.IsStored() || r.IsUnstarted() {
+	if !r.isRolling() || r.currentRevision(r.IsProven()) == r.Revisions.Update.Name || r.IsUnstarted() {
 		return Progress{}
 	}
 	next := v1.RolloutStatus{Revision: r.Revisions.Update.Name, StartedAt: r.startsAt()}
