@@ -279,21 +279,32 @@ func (s *synced) checkLeavingFirst() error {
 	if s.disruption == nil {
 		return nil
 	}
-	stay := 0
-	for _, p := range s.activePods() {
-		if s.isServing(p) && !isDeleted(s.plan, p) {
-			stay++
-		}
-	}
 	for _, d := range s.plan.Delete {
-		if !d.Force && d.Pod.DeletionTimestamp == nil && s.hasBegunToLeave(d) && stay < s.Manager.DesiredReplicas() {
-			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, stay, s.Manager.DesiredReplicas())
+		others := s.countOthers(d.Why)
+		if !d.Force && d.Pod.DeletionTimestamp == nil && s.hasBegunToLeave(d) && others < s.Manager.DesiredReplicas() {
+			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, others, s.Manager.DesiredReplicas())
 		}
 		if d.Force && (!s.IsNodeLost(d.Pod.Spec.NodeName) || d.Pod.DeletionTimestamp == nil || s.disruption.isStorm) {
 			return fmt.Errorf("%s is deleted by force", d.Pod.Name)
 		}
 	}
 	return nil
+}
+
+// countOthers returns how many available pods count when a leaving pod is deleted for this reason: those that the plan keeps. For a rollout, pods that
+// a user has marked count as well, although the plan deletes them within maxUnavailable: they were available, and the rollout could have deleted the
+// leaving pod first, and the marked ones afterwards.
+func (s *synced) countOthers(why rollout.Why) (count int) {
+	isRollout := why == rollout.WhyOutdated || why == rollout.WhyRolledBack
+	for _, p := range s.activePods() {
+		if !s.isServing(p) {
+			continue
+		}
+		if !isDeleted(s.plan, p) || isRollout && slices.Contains(s.plan.Delete, rollout.Deletion{Pod: p, Why: rollout.WhyMarked}) {
+			count++
+		}
+	}
+	return count
 }
 
 // hasBegunToLeave reports whether the replacement of a deleted pod must be available before the deletion.
