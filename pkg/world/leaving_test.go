@@ -154,8 +154,8 @@ func (w *World) countServingAnywhere() (count int) {
 // stays the same. It does so only if all pods are as desired, and if they are so few that replacing one at a time takes less than 50 minutes.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
-	ready, replicas := reasonOf(&w.Manager.Status, v1.ConditionReady), w.Manager.DesiredReplicas()
-	if replicas == 0 || replicas > 50 || w.Manager.Spec.Paused || ready != v1.ReasonAllAvailable && ready != v1.ReasonPartition || w.isStuckSomewhere() {
+	replicas := w.Manager.DesiredReplicas()
+	if replicas == 0 || replicas > 50 || !w.isAsDesired() {
 		return nil
 	}
 	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
@@ -175,6 +175,9 @@ func (w *World) checkRenewal(v *verdicts) error {
 			}
 			return nil
 		}
+		if !isKnown && isHalted(&w.Manager.Status) {
+			return nil // the replacement of a pod of a lost revision has the new one, which fails, and during a halt no pod begins to leave
+		}
 		if w.Now.Sub(began) > 50*time.Minute {
 			break
 		}
@@ -183,6 +186,12 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// isAsDesired reports whether all pods are as the user wants them, so that old pods are replaced.
+func (w *World) isAsDesired() bool {
+	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
+	return !w.Manager.Spec.Paused && (ready == v1.ReasonAllAvailable || ready == v1.ReasonPartition) && !w.isStuckSomewhere()
 }
 
 // isKeptAsLast reports whether a pod stays whatever its age: it is the last one of an old revision, and would be deleted before its replacement is
