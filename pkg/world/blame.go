@@ -77,9 +77,13 @@ func (w *World) loseBlame(p *corev1.Pod) {
 	hidden.blame = blame{}
 }
 
-// passToReplacement passes the blame of a pod that is gone to its replacement, if there is one. If the replacement has failed itself, the two count once.
+// passToReplacement passes the blame of a pod that is gone to its replacement, if there is one. If the replacement has failed itself, the two count
+// once. A replacement that is terminating inherits nothing: the blame would be gone with it.
 func (w *World) passToReplacement(b blame) {
 	for _, p := range w.Pods {
+		if p.DeletionTimestamp != nil {
+			continue
+		}
 		if known := w.hidden[p.UID]; strings.Contains(p.Annotations[v1.AnnotationReplaces], string(b.pod)) && w.hashOf(p) == b.revision {
 			if known.blame.since.IsZero() {
 				known.blame, known.blame.inherited = b, true

@@ -60,7 +60,7 @@ func (s *synced) checkFailed() error {
 		return nil
 	}
 	blamed, graceOver := s.countBlamed()
-	_, isMissing := s.countUpdated()
+	_, _, isMissing := s.countUpdated()
 	isLate := isMissing && s.progressClock.elapsed >= s.Manager.ProgressDeadline()-6*time.Second // the controller notices events only when it syncs
 	switch {
 	case s.status.FailedRevision != s.status.UpdateRevision:

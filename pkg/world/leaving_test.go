@@ -154,8 +154,8 @@ func (w *World) countServingAnywhere() (count int) {
 // stays the same. It does so only if all pods are as desired, and if they are so few that replacing one at a time takes less than 50 minutes.
 func (w *World) checkRenewal(v *verdicts) error {
 	const maxAge = 3600
-	ready, replicas := reasonOf(&w.Manager.Status, v1.ConditionReady), w.Manager.DesiredReplicas()
-	if replicas == 0 || replicas > 50 || w.Manager.Spec.Paused || ready != v1.ReasonAllAvailable && ready != v1.ReasonPartition || w.isStuckSomewhere() {
+	replicas := w.Manager.DesiredReplicas()
+	if replicas == 0 || replicas > 50 || !w.isAsDesired() {
 		return nil
 	}
 	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
@@ -177,6 +177,9 @@ func (w *World) checkRenewal(v *verdicts) error {
 			}
 			return nil
 		}
+		if !isKnown && isHalted(&w.Manager.Status) {
+			return nil // the replacement of a pod of a lost revision has the new one, which fails, and during a halt no pod begins to leave
+		}
 		if w.Now.Sub(began) > 50*time.Minute {
 			break
 		}
@@ -185,6 +188,12 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// isAsDesired reports whether all pods are as the user wants them, so that old pods are replaced.
+func (w *World) isAsDesired() bool {
+	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
+	return !w.Manager.Spec.Paused && (ready == v1.ReasonAllAvailable || ready == v1.ReasonPartition) && !w.isStuckSomewhere()
 }
 
 // isKeptAsLast reports whether a pod stays whatever its age: it is the last one of an old revision, and would be deleted before its replacement is
@@ -281,21 +290,32 @@ func (s *synced) checkLeavingFirst() error {
 	if s.disruption == nil {
 		return nil
 	}
-	stay := 0
-	for _, p := range s.activePods() {
-		if s.isServing(p) && !isDeleted(s.plan, p) {
-			stay++
-		}
-	}
 	for _, d := range s.plan.Delete {
-		if !d.Force && d.Pod.DeletionTimestamp == nil && s.hasBegunToLeave(d) && stay < s.Manager.DesiredReplicas() {
-			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, stay, s.Manager.DesiredReplicas())
+		others := s.countOthers(d.Why)
+		if !d.Force && d.Pod.DeletionTimestamp == nil && s.hasBegunToLeave(d) && others < s.Manager.DesiredReplicas() {
+			return fmt.Errorf("%s is deleted, %s, with %d other pods of %d available", d.Pod.Name, d.Why, others, s.Manager.DesiredReplicas())
 		}
 		if d.Force && (!s.IsNodeLost(d.Pod.Spec.NodeName) || d.Pod.DeletionTimestamp == nil || s.disruption.isStorm) {
 			return fmt.Errorf("%s is deleted by force", d.Pod.Name)
 		}
 	}
 	return nil
+}
+
+// countOthers returns how many available pods count when a leaving pod is deleted for this reason: those that the plan keeps. For a rollout, pods that
+// a user has marked count as well, although the plan deletes them within maxUnavailable: they were available, and the rollout could have deleted the
+// leaving pod first, and the marked ones afterwards.
+func (s *synced) countOthers(why rollout.Why) (count int) {
+	isRollout := why == rollout.WhyOutdated || why == rollout.WhyRolledBack
+	for _, p := range s.activePods() {
+		if !s.isServing(p) {
+			continue
+		}
+		if !isDeleted(s.plan, p) || isRollout && slices.Contains(s.plan.Delete, rollout.Deletion{Pod: p, Why: rollout.WhyMarked}) {
+			count++
+		}
+	}
+	return count
 }
 
 // hasBegunToLeave reports whether the replacement of a deleted pod must be available before the deletion.

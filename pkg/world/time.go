@@ -33,7 +33,7 @@ func (w *World) pass(wait time.Duration) {
 	if w.progressClock.revision != w.updateHash {
 		w.progressClock = progressStopwatch{revision: w.updateHash}
 	}
-	available, isMissing := w.countUpdated()
+	available, _, isMissing := w.countUpdated()
 	if w.statusUnwritten || !w.Manager.Spec.Paused && isMissing && available < w.desiredUpdated() {
 		w.progressClock.elapsed += wait
 	}
@@ -41,13 +41,14 @@ func (w *World) pass(wait time.Duration) {
 	w.ReportStartup(w.Pods)
 }
 
-// noteProgress restarts the progress clock if the controller has seen more updated pods available than ever before, no pod that it waits for, or a
-// changed minReadySeconds.
+// noteProgress restarts the progress clock if the controller may have seen more updated pods available than ever before, or has seen no pod that it
+// waits for, or a changed minReadySeconds. A pod that the controller may believe to be available restarts the clock at once, and not again when the
+// pod is beyond doubt, because the controller's clock does not restart then.
 func (w *World) noteProgress() {
-	available, isMissing := w.countUpdated()
+	available, doubtful, isMissing := w.countUpdated()
 	if isNew := w.progressClock.revision != w.updateHash || w.progressClock.minReady != w.Manager.MinReady(); isNew ||
-		available > w.progressClock.mostAvailable {
-		w.progressClock = progressStopwatch{revision: w.updateHash, minReady: w.Manager.MinReady(), mostAvailable: available}
+		available+doubtful > w.progressClock.mostAvailable {
+		w.progressClock = progressStopwatch{revision: w.updateHash, minReady: w.Manager.MinReady(), mostAvailable: available + doubtful}
 	}
 	if !isMissing {
 		w.progressClock.elapsed = 0

@@ -211,18 +211,21 @@ type progressStopwatch struct {
 	elapsed       time.Duration
 }
 
-// countUpdated returns how many pods of the new revision are available and completely updated, and whether there is one that is not.
-func (w *World) countUpdated() (available int, isMissing bool) {
+// countUpdated returns how many pods of the new revision are available and completely updated, how many others are, too, although the
+// controller may not believe it, and whether a pod is not, or may not be.
+func (w *World) countUpdated() (available, doubtful int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name || w.isLeaving(p):
-		case w.isAvailable(p) && !w.isBehind(p) && !w.IsStartupDoubtful(p):
-			available++
-		default:
+		case !w.isAvailable(p) || w.isBehind(p):
 			isMissing = true
+		case w.IsStartupDoubtful(p):
+			doubtful, isMissing = doubtful+1, true
+		default:
+			available++
 		}
 	}
-	return available, isMissing
+	return available, doubtful, isMissing
 }
 
 // countNew returns how many active pods have the new revision.
