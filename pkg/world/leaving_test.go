@@ -14,7 +14,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
@@ -148,60 +147,6 @@ func (w *World) countServingAnywhere() (count int) {
 		}
 	}
 	return count
-}
-
-// checkRenewal sets a maximum age, and checks that all older pods are replaced within 50 minutes, and that the number of pods of the new revision
-// stays the same. It does so only if all pods are as desired, and if they are so few that replacing one at a time takes less than 50 minutes.
-func (w *World) checkRenewal(v *verdicts) error {
-	const maxAge = 3600
-	replicas := w.Manager.DesiredReplicas()
-	if replicas == 0 || replicas > 50 || !w.isAsDesired() {
-		return nil
-	}
-	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
-	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
-	w.pass(maxAge * time.Second)
-	began := w.Now
-	for rounds := 20 + 20*replicas; rounds > 0; rounds-- {
-		busy, err := sync(w, v)
-		if err != nil {
-			return err
-		}
-		moved := w.Settle()
-		isOld := func(p *corev1.Pod) bool {
-			return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.isKeptAsLast(p)
-		}
-		if all := slices.Concat(w.activePods(), w.leavingPods()); !slices.ContainsFunc(all, isOld) && len(all) == replicas {
-			if after := w.countNew(); after != before && isKnown {
-				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
-			}
-			return nil
-		}
-		if !isKnown && isHalted(&w.Manager.Status) {
-			return nil // the replacement of a pod of a lost revision has the new one, which fails, and during a halt no pod begins to leave
-		}
-		if w.Now.Sub(began) > 50*time.Minute {
-			break
-		}
-		if !w.Wait(busy || moved) {
-			w.pass(time.Second)
-		}
-	}
-	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
-}
-
-// isAsDesired reports whether all pods are as the user wants them, so that old pods are replaced.
-func (w *World) isAsDesired() bool {
-	ready := reasonOf(&w.Manager.Status, v1.ConditionReady)
-	return !w.Manager.Spec.Paused && (ready == v1.ReasonAllAvailable || ready == v1.ReasonPartition) && !w.isStuckSomewhere()
-}
-
-// isKeptAsLast reports whether a pod stays whatever its age: it is the last one of an old revision, and would be deleted before its replacement is
-// created.
-func (w *World) isKeptAsLast(p *corev1.Pod) bool {
-	isSame := func(other *corev1.Pod) bool { return other != p && w.hashOf(other) == w.hashOf(p) }
-	waits := w.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && w.Manager.MaxUnavailable() > 0
-	return (w.Manager.MaxSurge() == 0 || waits) && w.hashOf(p) != w.updateHash && !slices.ContainsFunc(w.activePods(), isSame)
 }
 
 // isRevisionLost reports whether no other pod can be created from the revision of a pod.
