@@ -53,7 +53,11 @@ func TestNoRevisionForOtherChanges(t *testing.T) {
 	s := newSpace(t)
 	s.apply("web", "{replicas: 3, image: nginx}")
 	s.awaitReady("web", 3)
-	pods, before := uids(s.Pods()), s.awaitRevisions("web", 1)[0]
+	pods, before := uids(s.Pods()), appsv1.ControllerRevision{}
+	s.Await("the revision to be good", func() (any, bool) {
+		before = s.awaitRevisions("web", 1)[0]
+		return before.Annotations, before.Annotations[v1.AnnotationGood] != ""
+	})
 	for _, patch := range []string{
 		`{"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"}}}`,
 		`{"spec":{"minReadySeconds":1}}`,
