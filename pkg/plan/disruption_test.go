@@ -65,6 +65,9 @@ func TestReplacementStandsForTheFailure(t *testing.T) {
 		"the failed one is alone":    {pods: []*corev1.Pod{failed}, want: []types.UID{"uid-web-2"}},
 		"the disrupted one is alone": {pods: []*corev1.Pod{disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
 		"the disrupted one is newer": {pods: []*corev1.Pod{failed, disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
+		"its replacement has finished before the status named it": {
+			pods: []*corev1.Pod{FailedPod(3, time.Second, 0, V2, Evicted, Replacing("web-2", "web-9"))}, want: []types.UID{"uid-web-3", "uid-web-2"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := Next(3, Paused)

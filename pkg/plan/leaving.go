@@ -30,7 +30,7 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 	r := assess()
 	if r.IsAtRest() {
 		count := len(found.Stay)
-		if oldest := found.Renew(o.Manager, len(terminating), r.IsLastOfOldRevision, o.Now); oldest != nil {
+		if oldest := found.Renew(o.Manager, len(terminating), r.WouldChangeRevision, o.Now); oldest != nil {
 			p.Delete = append(p.Delete, rollout.Deletion{Pod: oldest.Pod, Why: rollout.WhyTooOld})
 		}
 		if len(found.Stay) < count {

@@ -284,13 +284,14 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	for i := range missing {
 		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
 		if i < len(retries.Due) {
-			creation.replaceFailed(retries.Due[i])
+			creation.replaceFailed(o, retries.Due[i])
 		} else if before := p.replaces(revision); before != nil {
 			creation.Before, creation.Revision = before, r.RevisionToReplace(before.Pod, revision)
-			creation.replaceLeaving(before.Pod, o.Pods)
+			creation.replaceLeaving(o, before.Pod)
 		}
 		if len(gone) > 0 && !slices.ContainsFunc(creation.Replaces, r.CountsAsFailing) { // a pod stands for one failure
-			creation.Replaces, gone = append(creation.Replaces, gone[0]), gone[1:]
+			creation.replace(o, gone[0])
+			gone = gone[1:]
 		}
 		if hold, found := o.holdOn(CreateBackoff(creation.Revision)); found {
 			p.hold(o, hold)
@@ -301,8 +302,9 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	return unreplaced
 }
 
-// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or that this plan deletes. surplus are finished pods
-// that get no replacement of their own, because fewer pods are missing. Leaving pods have replacements of their own.
+// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or will be gone: the plan deletes them, or the user has
+// marked them for deletion. surplus are finished pods that get no replacement of their own, because fewer pods are missing. Leaving pods that are not
+// covered get replacements of their own.
 func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surplus []health.Retry) (uids []types.UID) {
 	if revision != r.Revisions.Update {
 		return nil
@@ -314,27 +316,42 @@ func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surp
 	}
 	for _, pod := range r.FailingPods {
 		isSurplus := slices.ContainsFunc(surplus, func(retry health.Retry) bool { return retry.Pod == pod })
-		if isSurplus || p.deletes(pod) {
+		if isSurplus || p.deletes(pod) || podstate.IsMarked(pod) {
 			uids = append(uids, pod.UID)
 		}
 	}
 	return uids
 }
 
-func (c *Creation) replaceFailed(failed health.Retry) {
-	c.Failed, c.Replaces = failed.Pod, []types.UID{failed.Pod.UID}
-	c.FailuresBefore, c.DisruptionsBefore = failed.Failures, failed.Disruptions
-}
-
-// replaceLeaving makes the pod the replacement of a leaving pod, and of the failed pods that the leaving pod has replaced: otherwise these would count
-// as not replaced once the leaving pod is gone.
-func (c *Creation) replaceLeaving(leaving *corev1.Pod, pods []*corev1.Pod) {
-	c.Replaces = []types.UID{leaving.UID}
-	for _, pod := range pods {
-		if podstate.IsFinished(pod) && health.IsReplacement(leaving, pod.UID) {
-			c.Replaces = append(c.Replaces, pod.UID)
+// replace makes the pod the replacement of another pod, and of those that the other pod has replaced: finished pods would otherwise count as not
+// replaced once the other pod is gone, and failures that the status still records for them would pass to no pod.
+func (c *Creation) replace(o Observed, uid types.UID) {
+	c.Replaces = append(c.Replaces, uid)
+	at := slices.IndexFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == uid })
+	if at < 0 {
+		return
+	}
+	for _, before := range health.Replaces(o.Pods[at]) {
+		isFinished := slices.ContainsFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == before && podstate.IsFinished(pod) })
+		if isFinished || o.isRecorded(before) {
+			c.Replaces = append(c.Replaces, before)
 		}
 	}
+}
+
+// isRecorded reports whether the status records a failure of the pod with this UID.
+func (o Observed) isRecorded(uid types.UID) bool {
+	record := o.Manager.Status.Rollout
+	return record != nil && slices.ContainsFunc(record.Failing, func(failing v1.FailingPod) bool { return failing.UID == uid })
+}
+
+func (c *Creation) replaceFailed(o Observed, failed health.Retry) {
+	c.replace(o, failed.Pod.UID)
+	c.Failed, c.FailuresBefore, c.DisruptionsBefore = failed.Pod, failed.Failures, failed.Disruptions
+}
+
+func (c *Creation) replaceLeaving(o Observed, leaving *corev1.Pod) {
+	c.replace(o, leaving.UID)
 	if leaving.Labels[v1.LabelRevision] == c.Revision.Hash && inplace.CompletedRecord(leaving).Revision == "" {
 		c.FailuresBefore, c.DisruptionsBefore = health.FailuresBefore(leaving), health.DisruptionsBefore(leaving)
 	}

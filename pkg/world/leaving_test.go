@@ -335,7 +335,7 @@ func (s *synced) checkAge() error {
 		return nil
 	}
 	for _, p := range s.activePods() {
-		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit && !s.isKeptAsLast(p) {
+		if p.CreationTimestamp.Before(&renewed[0].CreationTimestamp) && s.Now.Sub(p.CreationTimestamp.Time) > limit && !s.mayStay(p) {
 			return fmt.Errorf("%s is renewed, and %s is older", renewed[0].Name, p.Name)
 		}
 	}

@@ -58,14 +58,21 @@ func (w *World) isAsDesired() bool {
 func (w *World) areAllRenewed(began time.Time) bool {
 	all := slices.Concat(w.activePods(), w.leavingPods())
 	return len(all) == w.Manager.DesiredReplicas() && !slices.ContainsFunc(all, func(p *corev1.Pod) bool {
-		return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.isKeptAsLast(p)
+		return p.CreationTimestamp.Time.Before(began.Truncate(time.Second)) && !w.mayStay(p)
 	})
 }
 
-// isKeptAsLast reports whether a pod stays whatever its age: it is the last one of an old revision, and would be deleted before its replacement is
-// created.
-func (w *World) isKeptAsLast(p *corev1.Pod) bool {
-	isSame := func(other *corev1.Pod) bool { return other != p && w.hashOf(other) == w.hashOf(p) }
+// mayStay reports whether a pod may stay whatever its age: it would be deleted before its replacement is created, and is one of an old revision beside
+// others, or the last one of a revision that is not the current one.
+func (w *World) mayStay(p *corev1.Pod) bool {
 	waits := w.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && w.Manager.MaxUnavailable() > 0
-	return (w.Manager.MaxSurge() == 0 || waits) && w.hashOf(p) != w.updateHash && !slices.ContainsFunc(w.activePods(), isSame)
+	if w.Manager.MaxSurge() > 0 && !waits || w.hashOf(p) == w.updateHash {
+		return false
+	}
+	isSame, isMixed := false, false
+	for _, other := range w.activePods() {
+		isSame = isSame || other != p && w.hashOf(other) == w.hashOf(p)
+		isMixed = isMixed || w.hashOf(other) != w.updateHash && w.hashOf(other) != w.hashOf(p)
+	}
+	return isMixed || !isSame && w.hashOf(p) != w.currentHash()
 }

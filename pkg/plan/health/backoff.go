@@ -52,7 +52,7 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	isReplaced := map[types.UID]bool{}
 	for _, pod := range slices.Concat(active, finished) {
 		if pod.Labels[v1.LabelRevision] == revision.Hash {
-			for _, uid := range replaces(pod) {
+			for _, uid := range Replaces(pod) {
 				isReplaced[uid] = true
 			}
 		}
@@ -74,16 +74,15 @@ func FindRetries(revision *history.Revision, active, finished []*corev1.Pod, now
 	return found
 }
 
-// IsReplacement reports whether a pod was created to replace the pod with this UID.
-func IsReplacement(pod *corev1.Pod, uid types.UID) bool { return slices.Contains(replaces(pod), uid) }
+// maxReplaced is how many UIDs AnnotationReplaces has at most, so that a client that writes a long text costs nothing.
+const maxReplaced = 50
 
-// replaces returns the UIDs of the pods that a pod was created to replace.
-func replaces(pod *corev1.Pod) (uids []types.UID) {
+// Replaces returns the UIDs of the pods that a pod was created to replace.
+func Replaces(pod *corev1.Pod) (uids []types.UID) {
 	text, found := pod.Annotations[v1.AnnotationReplaces]
-	if !found {
-		return nil
-	}
-	for uid := range strings.SplitSeq(text, ",") {
+	for len(uids) < maxReplaced && found {
+		var uid string
+		uid, text, found = strings.Cut(text, ",")
 		uids = append(uids, types.UID(uid))
 	}
 	return uids
@@ -92,7 +91,7 @@ func replaces(pod *corev1.Pod) (uids []types.UID) {
 // SetReplaces records in a new pod which pods it replaces. Without UIDs, it changes nothing.
 func SetReplaces(pod *corev1.Pod, uids []types.UID) {
 	var texts []string
-	for _, uid := range uids {
+	for _, uid := range uids[:min(len(uids), maxReplaced)] {
 		texts = append(texts, string(uid))
 	}
 	if len(texts) > 0 {

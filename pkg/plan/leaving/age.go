@@ -15,14 +15,14 @@ import (
 )
 
 // Renew decides which of the pods that are too old is replaced: one at a time, and only if all other pods are available. With a surge, the oldest pod
-// leaves, and is deleted once its replacement is available. Without a surge, it is deleted before its replacement is created, unless isLast is true:
-// then no pod would be left to show which revision the replacement is to have. Renew returns the pod to delete, or nil.
+// leaves, and is deleted once its replacement is available. Without a surge, it is deleted before its replacement is created, unless the replacement
+// would have another revision. Renew returns the pod to delete, or nil.
 //
 // Renew applies while no rollout is under way. It moves the pod that begins to leave from Stay to Leave.
-func (f *Found) Renew(manager *v1.PodManager, terminating int, isLast func(*corev1.Pod) bool, now time.Time) (tooOld *Pod) {
+func (f *Found) Renew(manager *v1.PodManager, terminating int, wouldChange func(*corev1.Pod) bool, now time.Time) (tooOld *Pod) {
 	candidates := f.Stay
 	if !surgesFirst(manager) {
-		candidates = slices.DeleteFunc(slices.Clone(f.Stay), isLast)
+		candidates = slices.DeleteFunc(slices.Clone(f.Stay), wouldChange)
 	}
 	oldest, wait := oldest(manager, candidates, now)
 	f.Again = requeue.Sooner(f.Again, wait)

@@ -97,7 +97,7 @@ func TestJitter(t *testing.T) {
 	}
 }
 
-// isOld reports whether a pod stands for the last one of an old revision.
+// isOld reports whether a pod stands for one whose replacement would have another revision.
 func isOld(pod *corev1.Pod) bool {
 	return pod.Labels[v1.LabelRevision] != Pod(0).Labels[v1.LabelRevision]
 }

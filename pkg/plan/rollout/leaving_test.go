@@ -207,3 +207,34 @@ func TestFrozenReplacements(t *testing.T) {
 		}
 	}
 }
+
+// Without a surge, a pod of an old revision is deleted for its age only if its replacement gets the same revision.
+func TestAgeChangesNoRevision(t *testing.T) {
+	ages := func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](86400)} }
+	third := Next(0)
+	third.Spec.Image = "nginx:3"
+	older, ofThird := CreatedAgo(48*time.Hour), func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = RevisionFor(third).Hash }
+	isNew := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
+	hasThird := func(o *plan.Observed) {
+		o.Revisions = append(o.Revisions, Stored(third, 2))
+		o.Revisions[1].Revision = 3
+	}
+	for name, test := range map[string]struct {
+		partition string
+		pods      []*corev1.Pod
+		change    func(*plan.Observed)
+		want      string
+	}{
+		"the last one of the current revision":     {"1", []*corev1.Pod{Pod(0, older), Pod(1, V2)}, func(*plan.Observed) {}, "-0"},
+		"the last one, and no revision is good":    {"1", []*corev1.Pod{Pod(0, older), Pod(1, V2)}, isNew, ""},
+		"one of three, a newer old revision runs":  {"3", []*corev1.Pod{Pod(0, older), Pod(1), Pod(2, ofThird), Pod(3, V2)}, hasThird, ""},
+		"the newest of the old ones, not the last": {"3", []*corev1.Pod{Pod(0), Pod(1, older, ofThird), Pod(2, ofThird), Pod(3, V2)}, hasThird, "-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := RollingOut(Next(int32(len(test.pods)), Partition(test.partition), Limits("0", "1"), ages), test.pods...)
+			if got := ActionsOf(plan.Make(With(o, test.change))); got != test.want {
+				t.Errorf("plans %q, want %q", got, test.want)
+			}
+		})
+	}
+}

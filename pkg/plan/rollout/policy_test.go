@@ -116,6 +116,7 @@ func TestReplacementTakesOverTheRecord(t *testing.T) {
 		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, fresh)},
 		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
 		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 0, V2, fresh, replaces)},
+		"web-6": {Pod(0), Pod(3, V2, NotReady, fresh, replaces, Unlabelled), Pod(6, V2, NotReady, replaces)},
 	} {
 		m := Next(3, Limits("0", "2"))
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}

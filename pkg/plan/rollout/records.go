@@ -81,14 +81,22 @@ func (r *State) leavesLostNode(pod *corev1.Pod) bool {
 // inherit passes the records of pods that are gone to their replacements, even those that have finished themselves. If no pod is missing, other pods
 // stand in for the replacements. It returns the records that no pod inherits.
 func (r *State) inherit(orphaned []v1.FailingPod, unreplaced []*corev1.Pod) (gone []v1.FailingPod) {
-	candidates := slices.Concat(r.UpdatedPods, unreplaced)
+	if len(orphaned) == 0 {
+		return nil
+	}
+	candidates := slices.DeleteFunc(slices.Concat(r.UpdatedPods, unreplaced), podstate.IsUnmanaged)
+	replacements := map[types.UID]*corev1.Pod{}
+	for _, pod := range candidates {
+		for _, uid := range health.Replaces(pod) {
+			replacements[uid] = pod
+		}
+	}
 	for _, record := range orphaned {
-		at := slices.IndexFunc(candidates, func(pod *corev1.Pod) bool { return health.IsReplacement(pod, record.UID) })
-		switch {
-		case at < 0:
+		switch heir := replacements[record.UID]; {
+		case heir == nil || !r.hasNoRecord(heir) && !r.isFailing(heir):
 			gone = append(gone, record)
-		case r.hasNoRecord(candidates[at]): // otherwise the replacement has failed itself, and counts once
-			r.pass(record, candidates[at])
+		case r.hasNoRecord(heir): // otherwise the replacement has failed itself, and the two count once
+			r.pass(record, heir)
 		}
 	}
 	if len(gone) == 0 || !r.isComplete() {
@@ -113,7 +121,7 @@ func (r *State) isComplete() bool { return len(r.UpdatedPods) >= r.DesiredUpdate
 
 // withoutRecord returns those of the pods that have no record, the newest first.
 func (r *State) withoutRecord(pods []*corev1.Pod) []*corev1.Pod {
-	others := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !r.hasNoRecord(pod) || podstate.IsUnmanaged(pod) })
+	others := slices.DeleteFunc(pods, func(pod *corev1.Pod) bool { return !r.hasNoRecord(pod) })
 	slices.SortFunc(others, func(a, b *corev1.Pod) int {
 		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), podstate.ByIndex(a.Name, b.Name))
 	})

@@ -121,12 +121,16 @@ func (r *State) IsAtRest() bool {
 		!isBaking
 }
 
-// IsLastOfOldRevision reports whether a pod is the only one of its revision, which is an old one.
-func (r *State) IsLastOfOldRevision(pod *corev1.Pod) bool {
-	isAnother := func(other *corev1.Pod) bool {
-		return other != pod && r.Revisions.HashOf(other) == r.Revisions.HashOf(pod)
+// WouldChangeRevision reports whether the replacement of a pod of the old side would have another revision if the pod were deleted first: pods of a
+// newer old revision run, or no pod of its revision is left, and it is not the current one. A revision that has failed or is lost is not kept.
+func (r *State) WouldChangeRevision(pod *corev1.Pod) bool {
+	revision := r.revisionOf(pod)
+	if !slices.Contains(r.OldPods, pod) || revision == nil || revision.HasFailed() || revision.Template() == nil || r.Old == nil {
+		return false
 	}
-	return slices.Contains(r.OldPods, pod) && !slices.ContainsFunc(r.OldPods, isAnother)
+	isAnother := func(other *corev1.Pod) bool { return other != pod && r.Revisions.HashOf(other) == revision.Hash }
+	isCurrent := r.Revisions.Current != nil && r.Revisions.Current.Hash == revision.Hash
+	return revision.Hash != r.Old.Hash || !isCurrent && !slices.ContainsFunc(r.OldPods, isAnother)
 }
 
 // WhySuperseded returns the reason to delete a leaving pod whose revision no pod is to have any more. It returns empty if the rollout is not
