@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -65,12 +66,13 @@ func TestReplacementStandsForTheFailure(t *testing.T) {
 		"the failed one is alone":    {pods: []*corev1.Pod{failed}, want: []types.UID{"uid-web-2"}},
 		"the disrupted one is alone": {pods: []*corev1.Pod{disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
 		"the disrupted one is newer": {pods: []*corev1.Pod{failed, disrupted}, want: []types.UID{"uid-web-3", "uid-web-2"}},
+		"it is marked for deletion":  {pods: []*corev1.Pod{Pod(2, V2, ReadyFor(time.Second), Marked)}, want: []types.UID{"uid-web-2"}},
 		"its replacement has finished before the status named it": {
 			pods: []*corev1.Pod{FailedPod(3, time.Second, 0, V2, Evicted, Replacing("web-2", "web-9"))}, want: []types.UID{"uid-web-3", "uid-web-2"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := Next(3, Paused)
+			m := Next(3, Paused, Limits("1", "0"))
 			failing := []v1.FailingPod{{Name: "web-2", UID: "uid-web-2", Since: metav1.NewTime(Now)}}
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: failing}
 			plan := Make(RollingOut(m, append([]*corev1.Pod{Pod(0), Pod(1)}, test.pods...)...))
@@ -78,6 +80,22 @@ func TestReplacementStandsForTheFailure(t *testing.T) {
 				t.Errorf("creates %+v, want one pod that replaces %v", plan.Create, test.want)
 			}
 		})
+	}
+}
+
+// Two pods have failed. One of them is gone, and each of the two new pods stands for one failure.
+func TestEachReplacementStandsForOneFailure(t *testing.T) {
+	m := Next(3, MaxFailed("3"), Limits("0", "2"))
+	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
+	for _, name := range []string{"web-1", "web-2"} {
+		m.Status.Rollout.Failing = append(m.Status.Rollout.Failing, v1.FailingPod{Name: name, UID: types.UID("uid-" + name), Since: metav1.NewTime(Now)})
+	}
+	var got [][]types.UID
+	for _, creation := range Make(RollingOut(m, Pod(0), FailedPod(2, 2*time.Minute, 0, V2))).Create {
+		got = append(got, creation.Replaces)
+	}
+	if want := [][]types.UID{{"uid-web-2"}, {"uid-web-1"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("replace %v, want %v", got, want)
 	}
 }
 

@@ -310,13 +310,11 @@ func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surp
 		return nil
 	}
 	for _, gone := range r.Gone {
-		if !slices.ContainsFunc(p.Leaving, func(pod leaving.Pod) bool { return pod.UID == gone.UID }) {
-			uids = append(uids, gone.UID)
-		}
+		uids = append(uids, gone.UID)
 	}
 	for _, pod := range r.FailingPods {
 		isSurplus := slices.ContainsFunc(surplus, func(retry health.Retry) bool { return retry.Pod == pod })
-		if isSurplus || p.deletes(pod) || podstate.IsMarked(pod) {
+		if isSurplus || podstate.IsMarked(pod) {
 			uids = append(uids, pod.UID)
 		}
 	}

@@ -70,7 +70,7 @@ func (w *World) blameLate(p *corev1.Pod) {
 // status has reported is forgotten.
 func (w *World) loseBlame(p *corev1.Pod) {
 	hidden := w.hidden[p.UID]
-	if w.isBlamed(p) && (w.isTold(p) || w.isToldAsAnother(p)) {
+	if w.isBlamed(p) && w.isTold(p) {
 		hidden.blame.pod = p.UID
 		w.passToReplacement(hidden.blame)
 	}
@@ -117,31 +117,6 @@ func (w *World) isTold(p *corev1.Pod) bool {
 func (w *World) isInStatus(p *corev1.Pod) bool {
 	told := w.Manager.Status.Rollout
 	return told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
-}
-
-// isToldAsAnother reports whether the status names more failing pods than are known to have failed and to be told. If several pods have finished in the
-// same second in which a replacement was created, nothing shows which of them it replaces, and the status may name another one instead of p.
-func (w *World) isToldAsAnother(p *corev1.Pod) bool {
-	told, excess := w.Manager.Status.Rollout, 0
-	if told == nil || told.Revision != w.Manager.Name+"-"+w.hashOf(p) || !nodes.IsFinished(p) {
-		return false
-	}
-	for _, f := range told.Failing {
-		if !f.Recovered {
-			excess++
-		}
-	}
-	for _, other := range w.Pods {
-		if other != p && w.isBlamed(other) && w.hashOf(other) == w.hashOf(p) && w.isTold(other) {
-			excess--
-		}
-	}
-	for _, lost := range w.lostBlames {
-		if lost.revision == w.hashOf(p) {
-			excess--
-		}
-	}
-	return excess > 0
 }
 
 // inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.

@@ -24,9 +24,10 @@ type FailureRecord struct {
 	wait time.Duration
 }
 
-// findFailing finds the failing pods of the new revision. A finished pod cannot recover. It counts until it is replaced, until MaxBackOff has passed
-// since it finished, or until all due pods are updated. A disrupted pod does not count. If a leaving pod has a record, the pod keeps it, because its
-// node may be uncordoned. The replacement does not inherit the record, so that the failure counts once. A leaving pod gets no new record.
+// findFailing finds the failing pods of the new revision. A finished pod cannot recover: once the status has a record of it, it counts until it is
+// replaced. Without a record, it counts for MaxBackOff, and only while a pod is missing. A disrupted pod does not count. If a leaving pod has a record,
+// the pod keeps it, because its node may be uncordoned. The replacement does not inherit the record, so that the failure counts once. A leaving pod
+// gets no new record.
 func (r *State) findFailing(finished []*corev1.Pod) {
 	r.Gone = r.readRecords(finished)
 	for _, record := range r.Gone {
@@ -243,8 +244,8 @@ func (r *State) isRecoveryExpired() bool {
 	return condemned >= min(r.Manager.FailureThreshold(), maxFailingPods)
 }
 
-// Retries returns the finished pods of the new revision that have not been replaced. A pod that counts against the revision is replaced only when
-// the status has a record of it, because its replacement inherits that record.
+// Retries returns the finished pods of the new revision that have not been replaced. During a rollout, a pod that counts against the revision waits
+// until the status has a record of it, because its replacement inherits that record.
 func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	found := health.FindRetries(r.Revisions.Update, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
 	due := found.Due

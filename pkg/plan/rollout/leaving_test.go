@@ -214,7 +214,6 @@ func TestAgeChangesNoRevision(t *testing.T) {
 	third := Next(0)
 	third.Spec.Image = "nginx:3"
 	older, ofThird := CreatedAgo(48*time.Hour), func(p *corev1.Pod) { p.Labels[v1.LabelRevision] = RevisionFor(third).Hash }
-	isNew := func(o *plan.Observed) { o.Manager.Status.CurrentRevision = "" }
 	hasThird := func(o *plan.Observed) {
 		o.Revisions = append(o.Revisions, Stored(third, 2))
 		o.Revisions[1].Revision = 3
@@ -226,7 +225,7 @@ func TestAgeChangesNoRevision(t *testing.T) {
 		want      string
 	}{
 		"the last one of the current revision":     {"1", []*corev1.Pod{Pod(0, older), Pod(1, V2)}, func(*plan.Observed) {}, "-0"},
-		"the last one, and no revision is good":    {"1", []*corev1.Pod{Pod(0, older), Pod(1, V2)}, isNew, ""},
+		"the last one of a later revision":         {"1", []*corev1.Pod{Pod(0, older, ofThird), Pod(1, V2)}, hasThird, ""},
 		"one of three, a newer old revision runs":  {"3", []*corev1.Pod{Pod(0, older), Pod(1), Pod(2, ofThird), Pod(3, V2)}, hasThird, ""},
 		"the newest of the old ones, not the last": {"3", []*corev1.Pod{Pod(0), Pod(1, older, ofThird), Pod(2, ofThird), Pod(3, V2)}, hasThird, "-1"},
 	} {

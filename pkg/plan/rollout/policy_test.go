@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/plantest"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
@@ -116,11 +118,15 @@ func TestReplacementTakesOverTheRecord(t *testing.T) {
 		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, fresh)},
 		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
 		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 0, V2, fresh, replaces)},
-		"web-6": {Pod(0), Pod(3, V2, NotReady, fresh, replaces, Unlabelled), Pod(6, V2, NotReady, replaces)},
+		"web-6": {Pod(0, V2), Pod(6, V2, CreatedAgo(time.Minute)), Pod(7, V2, fresh, Unlabelled)},
 	} {
 		m := Next(3, Limits("0", "2"))
 		m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{Name: "web-2", UID: "gone", Since: metav1.NewTime(Now.Add(-10 * time.Second))}}}
-		got, _ := status.Compute(ReportOf(RollingOut(m, pods...)))
+		o := RollingOut(m, pods...)
+		if slices.ContainsFunc(pods, podstate.IsUnmanaged) {
+			m.Status.CurrentRevision = "" // otherwise the pod counts as one of the current revision
+		}
+		got, _ := status.Compute(ReportOf(o))
 		if failing := got.Rollout.Failing; len(failing) != 1 || failing[0].Name != want {
 			t.Errorf("failing are %v, want %s", failing, want)
 		}

@@ -93,9 +93,9 @@ func (r *State) inherit(orphaned []v1.FailingPod, unreplaced []*corev1.Pod) (gon
 	}
 	for _, record := range orphaned {
 		switch heir := replacements[record.UID]; {
-		case heir == nil || !r.hasNoRecord(heir) && !r.isFailing(heir):
+		case heir == nil:
 			gone = append(gone, record)
-		case r.hasNoRecord(heir): // otherwise the replacement has failed itself, and the two count once
+		case r.hasNoRecord(heir): // otherwise the replacement has failed itself: the two count once, and are over together
 			r.pass(record, heir)
 		}
 	}

@@ -39,7 +39,8 @@ type State struct {
 	// recovered recently.
 	FailingPods []*corev1.Pod
 	failures    map[types.UID]FailureRecord
-	// Gone are the records of failed pods that are gone and have no replacement. records has the records of all other pods.
+	// Gone are the records of failed pods that are gone, or leave a lost node, and whose records no other pod has inherited. records has the records of
+	// all other pods.
 	Gone    []v1.FailingPod
 	records map[types.UID]v1.FailingPod
 	// Unrecorded are the finished pods that count against the new revision and stay until the status has a record of them.
