@@ -139,6 +139,7 @@ func TestWhyDeleted(t *testing.T) {
 // With maxUnavailable 0, a pod that is marked for deletion is deleted after its replacement is available. During a rollout, a partition decides which
 // revision the replacement has.
 func TestMarkedIsReplacedFirst(t *testing.T) {
+	lost := func(o *Observed) { o.Revisions = o.Revisions[1:] }
 	for name, test := range map[string]struct {
 		observed Observed
 		want     string
@@ -161,6 +162,9 @@ func TestMarkedIsReplacedFirst(t *testing.T) {
 		"two, and the replacement of one":   {RollingOut(Next(3, Limits("2", "0")), Pod(0, V2, Marked), Pod(1, V2, Marked), Pod(2, V2), Pod(3, V2, NotReady)), "+4 new"},
 		"its replacement is available":      {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2), Pod(3, V2)), "-0"},
 		"a marked pod that is not ready":    {RollingOut(Next(3, Limits("1", "0")), Pod(0, V2, Marked, NotReady), Pod(1, V2), Pod(2, V2)), "+3 new, -0"},
+		"of the old side, whose revision is lost, and its replacement fails": {
+			With(RollingOut(Next(3, Limits("1", "0"), Partition("100%")), Pod(0), Pod(1, Marked), Pod(2, V2, Crashing), Pod(3, V2, Crashing)), lost), "",
+		},
 		"maxUnavailable allows it directly": {RollingOut(Next(3, Limits("1", "1")), Pod(0, V2, Marked), Pod(1, V2), Pod(2, V2)), "+3 new, -0"},
 	} {
 		t.Run(name, func(t *testing.T) {

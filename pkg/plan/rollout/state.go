@@ -271,12 +271,22 @@ func (r *State) revisionOf(pod *corev1.Pod) *history.Revision {
 	return r.Revisions.WithHash(r.Revisions.HashOf(pod))
 }
 
-// decideDesiredOld returns the desired number of pods of the old side. If no pod can be created for it, the number is limited to the existing pods.
-func (r *State) decideDesiredOld() int {
-	if r.Old == nil {
-		return min(r.wantedOld(), len(r.OldPods))
+// decideDesiredOld returns the desired number of pods of the old side.
+func (r *State) decideDesiredOld() int { return min(r.wantedOld(), r.possibleOld()) }
+
+// possibleOld returns how many pods the old side can have. If no pod can be created for it, these are the existing ones, except those that a user has
+// marked for deletion.
+func (r *State) possibleOld() int {
+	if r.Old != nil {
+		return r.Desired
 	}
-	return r.wantedOld()
+	marked := 0
+	for _, pod := range r.OldPods {
+		if podstate.IsMarked(pod) {
+			marked++
+		}
+	}
+	return len(r.OldPods) - marked
 }
 
 // wantedOld returns the number of pods of the old side that follows from the strategy and from what stops the rollout.
@@ -328,13 +338,10 @@ func (r *State) IsUnstarted() bool {
 // revision that is not proven yet. A good revision, to which the user may have returned, is for all pods.
 func (r *State) DesiredUpdated() int {
 	partition := r.Manager.Partition()
-	switch {
-	case r.isGood():
+	if r.isGood() {
 		partition = 0
-	case r.Old == nil:
-		partition = min(partition, len(r.OldPods))
 	}
-	return r.Desired - partition
+	return r.Desired - min(partition, r.possibleOld())
 }
 
 // Outdated returns how many active pods have yet to move to another revision, whether or not the rollout is frozen.
