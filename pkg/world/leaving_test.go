@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
@@ -293,9 +294,11 @@ func (s *synced) checkLeavingPace() error {
 		}
 	}
 	extra, most := stay+drained-s.Manager.DesiredReplicas(), max(1, s.Manager.MaxSurge())
-	isOld := func(p *corev1.Pod) bool { return s.hashOf(p) != s.updateHash }
-	if slices.ContainsFunc(slices.Concat(s.activePods(), s.leavingPods()), isOld) {
-		most += s.Manager.MaxUnavailable() // a rollout starts pods in place of those that it takes down
+	isMoving := func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(s.plan.Create, func(c plan.Creation) bool { return c.Revision.Hash != s.hashOf(p) })
+	}
+	if slices.ContainsFunc(slices.Concat(s.activePods(), s.leavingPods()), isMoving) {
+		most += s.Manager.MaxUnavailable() // a rollout or rollback starts pods in place of those that it takes down
 	}
 	if added > 0 && stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most { // a deleted pod may always be replaced
 		return fmt.Errorf("%d pods start, %d are extra, at most %d at a time", starting, extra, most)
