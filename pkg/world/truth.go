@@ -309,10 +309,11 @@ func (w *World) isBaking() bool {
 }
 
 // countDown returns how many pods of the new revision the status names as failed and are still not ready. Ready pods do not count, because they may
-// have recovered. Replacements do not count, because nothing shows which failure they stand for.
+// have recovered. Replacements do not count, because nothing shows which failure they stand for, and neither does a pod whose failure has passed to
+// its replacement.
 func (w *World) countDown() (count int) {
 	for _, p := range w.activePods() {
-		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
+		if w.isBlamed(p) && !w.hidden[p.UID].blame.inherited && !w.hidden[p.UID].mayCountTwice && w.hashOf(p) == w.updateHash && !nodes.IsReady(p) && w.isTold(p) {
 			count++
 		}
 	}
