@@ -52,7 +52,7 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 	}
 	switch {
 	case r.Update.stored != nil:
-		stores = append(stores, renew(r.sources.Manager, r.Update, newest)...)
+		stores = append(stores, r.renew(newest)...)
 	case newest > 0 || isAvailable || r.isFirstNeeded():
 		revision := r.Update.ControllerRevision(r.sources.Manager, after(newest))
 		if cause := r.sources.Manager.Annotations[v1.AnnotationChangeCause]; cause != "" {
@@ -111,10 +111,9 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 }
 
 // renew returns the update of the present template's ControllerRevision. It returns nil if there is nothing to update. An old template that is in
-// use again becomes the newest revision, as in a Deployment, and loses its marks.
-func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
-	cause := manager.Annotations[v1.AnnotationChangeCause]
-	stored := revision.stored
+// use again becomes the newest revision, as in a Deployment, and loses its marks. The last good one stays good, even if only its mark says that it is.
+func (r Revisions) renew(newest int64) []Store {
+	cause, stored := r.sources.Manager.Annotations[v1.AnnotationChangeCause], r.Update.stored
 	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
 	if isNewest && hasCause {
 		return nil
@@ -123,12 +122,14 @@ func renew(manager *v1.PodManager, revision *Revision, newest int64) []Store {
 	if !isNewest {
 		renewed.Revision = after(newest)
 		delete(renewed.Annotations, v1.AnnotationFailed)
-		delete(renewed.Annotations, v1.AnnotationGood)
+		if r.Update != r.Current {
+			delete(renewed.Annotations, v1.AnnotationGood)
+		}
 	}
 	if !hasCause {
 		metav1.SetMetaDataAnnotation(&renewed.ObjectMeta, v1.AnnotationChangeCause, cause)
 	}
-	return []Store{{Revision: renewed, Exists: true, origin: revision}}
+	return []Store{{Revision: renewed, Exists: true, origin: r.Update}}
 }
 
 // ToMark returns the ControllerRevisions whose marks change. The marks record which revisions have failed and which were good, in case the status

@@ -70,6 +70,36 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// A revision that is in use again loses its marks, except the last good one, which stays good even if only its mark says so.
+func TestStoreKeepsTheLastGood(t *testing.T) {
+	for name, test := range map[string]struct {
+		image   string
+		current bool // whether the status names the last good revision, "b"
+		want    bool
+	}{
+		"the last good one":                         {image: "b", current: true, want: true},
+		"the last good one, and the status is lost": {image: "b", want: true},
+		"an older good one":                         {image: "a", current: true},
+		"an older good one, and the status is lost": {image: "a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Observe(Manager(3, Image(test.image)))
+			o.Revisions = Versions("a", "b", "c")
+			for i, ago := range []time.Duration{2 * time.Hour, time.Hour} {
+				o.Revisions[i].Annotations = map[string]string{v1.AnnotationGood: Now.Add(-ago).UTC().Format(time.RFC3339), v1.AnnotationFailed: "true"}
+			}
+			if o.Manager.Status.CurrentRevision = ""; test.current {
+				o.Manager.Status.CurrentRevision = o.Revisions[1].Name
+			}
+			stores, _ := history.Find(o.Sources()).ToStore(false)
+			marks := stores[0].Revision.Annotations
+			if isGood := marks[v1.AnnotationGood] != ""; isGood != test.want || marks[v1.AnnotationFailed] != "" {
+				t.Errorf("is marked with %v, want good: %v", marks, test.want)
+			}
+		})
+	}
+}
+
 func TestStoreLeavesTheCacheAlone(t *testing.T) {
 	o := Observe(Manager(3, Image("a"), Because("undo")))
 	o.Revisions = Versions("a", "b")
