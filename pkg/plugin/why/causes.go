@@ -81,6 +81,10 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
 	case reason == v1.ReasonPaused && isHalted(s):
 		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
+	case isLate(s) && (reason == v1.ReasonRollingOut || reason == v1.ReasonPodsNotReady):
+		return causeOf(v1.ReasonDeadline)
+	case reason == v1.ReasonAllAvailable && unwell(s).Pod != nil: // it crashes, but was ready for a moment
+		return cause{"The pods are available, but not all of them work", lookAtPod}
 	case leavesFor(s, v1.LeavingForDrain):
 		return drainCause(s, reason)
 	default:

@@ -77,7 +77,7 @@ func (a *Answer) isStale(event corev1.Event) bool {
 	case v1.EventRolledBack:
 		return a.Reason != v1.ReasonRolledBack
 	case v1.EventDeadline:
-		return a.Reason != v1.ReasonDeadline
+		return !a.isLate
 	}
 	nothingIsWrong := a.Reason == v1.ReasonAllAvailable || a.Reason == v1.ReasonScaledToZero || a.Reason == v1.ReasonBaking
 	return nothingIsWrong || happened(event).Before(a.since)

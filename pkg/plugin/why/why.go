@@ -38,15 +38,16 @@ type Answer struct {
 
 	// hasBadImage reports whether the container does not run because its image cannot be had.
 	hasBadImage bool
-	// isHalted reports whether the rollout is halted. It may be paused as well. since is when the rollout began, if one is recorded.
-	isHalted bool
-	since    time.Time
+	// isHalted reports whether the rollout is halted. It may be paused as well. isLate reports whether it has missed its deadline. since is when it
+	// began, if that is recorded.
+	isHalted, isLate bool
+	since            time.Time
 }
 
 // Find explains the state of a PodManager, as far as a snapshot shows it.
 func Find(s snapshot.Snapshot) Answer {
 	manager := s.Manager
-	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager), isHalted: isHalted(s)}
+	answer := Answer{Name: manager.Name, Reason: follow.Reason(manager), isHalted: isHalted(s), isLate: isLate(s)}
 	if rollout := manager.Status.Rollout; rollout != nil && rollout.StartedAt != nil {
 		answer.since = rollout.StartedAt.Time
 	}
@@ -93,6 +94,11 @@ func (a *Answer) blame(pod *corev1.Pod) {
 	}
 }
 
+// isLate reports whether the rollout has missed its deadline.
+func isLate(s snapshot.Snapshot) bool {
+	return s.Condition(v1.ConditionStalled).Reason == v1.ReasonDeadline
+}
+
 // isHalted reports whether the rollout is halted, also while it is paused.
 func isHalted(s snapshot.Snapshot) bool {
 	stalled := s.Condition(v1.ConditionStalled)
@@ -125,11 +131,7 @@ func worst(s snapshot.Snapshot) health.Finding {
 	}
 	active, finished, _ := podstate.Split(s.Pods)
 	active = s.WithoutLeaving(active)
-	state := s.Rollout()
-	found := health.DescribeFailure(state.FailingPods)
-	if found.Pod == nil {
-		found = health.Diagnose(active, s.Now)
-	}
+	found := unwell(s)
 	if found.Pod == nil && len(active) < s.Manager.DesiredReplicas() {
 		found = health.DescribeFailure(health.NewestFirst(finished, s.Now))
 	}
@@ -140,6 +142,18 @@ func worst(s snapshot.Snapshot) health.Finding {
 		found = overdue(s)
 	}
 	return found
+}
+
+// unwell returns a failing pod or, if there is none, one that is not ready.
+func unwell(s snapshot.Snapshot) health.Finding {
+	if !s.Reads("pods") {
+		return health.Finding{}
+	}
+	if found := health.DescribeFailure(s.Rollout().FailingPods); found.Pod != nil {
+		return found
+	}
+	active, _, _ := podstate.Split(s.Pods)
+	return health.Diagnose(s.WithoutLeaving(active), s.Now)
 }
 
 // overdue returns the first terminating pod that should be gone.

@@ -31,6 +31,11 @@ func of(last func(*corev1.Pod), change ...func(*v1.PodManager)) snapshot.Snapsho
 	return seen(o)
 }
 
+// late returns web in a rollout that has missed its deadline.
+func late() snapshot.Snapshot {
+	return seen(RollingOut(Next(3, Limits("0", "1"), Rolled(2, 10*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, NotReady)))
+}
+
 // refusedFor returns a snapshot of an observation whose pods the API server refuses.
 func refusedFor(o plan.Observed, reason string) snapshot.Snapshot {
 	o.Manager.Status.ObservedGeneration = o.Manager.Generation
@@ -74,6 +79,14 @@ func TestFind(t *testing.T) {
 			next: "kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns|kubectl pm undo web -n ns"},
 		"under way": {snapshot: of(Phase(corev1.PodPending)), cause: "The rollout is under way: 1 of 3 pods updated, 2 available; web-2: ",
 			evidence: "pod web-2: ", next: "kubectl pm get web -w -n ns|kubectl describe pod web-2 -n ns", pod: "web-2"},
+		"late": {snapshot: late(), cause: "The rollout makes no progress: 1 of 3 pods updated, 2 available; web-2: ",
+			evidence: "pod web-2: running|Stalled: ProgressDeadlineExceeded: ", pod: "web-2",
+			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns"},
+		"it crashes again and again, and was ready for a moment": {
+			snapshot: snapshot.New(seen(Observe(Manager(2), Pod(0), Pod(1))).Manager, []*corev1.Pod{Pod(0), Pod(1, Crashing)}, nil, nil, Now),
+			cause:    "The pods are available, but not all of them work: 2 of 2 pods available.", evidence: "pod web-1: container app: CrashLoopBackOff",
+			next: "kubectl describe pod web-1 -n ns|kubectl logs web-1 -c app --previous -n ns", pod: "web-1", container: "app", hasLog: true, previous: true,
+		},
 		"paused": {snapshot: of(ReadyFor(time.Hour), Paused), cause: "The rollout is paused: paused, 1 of 3 pods updated.", next: "kubectl pm resume web -n ns"},
 		"paused and halted": {snapshot: of(Crashing, Paused),
 			cause:    "The rollout is paused and also halted, because pods of the new revision fail: paused, 1 of 3 pods updated.",
@@ -231,7 +244,7 @@ func TestStaleEvents(t *testing.T) {
 		"halted before":                  {under(v1.ReasonRollingOut), v1.EventHalted, time.Second, false},
 		"rolled back":                    {under(v1.ReasonRolledBack), v1.EventRolledBack, time.Second, true},
 		"rolled back before":             {under(v1.ReasonTooFew), v1.EventRolledBack, time.Second, false},
-		"late":                           {under(v1.ReasonDeadline), v1.EventDeadline, time.Second, true},
+		"late":                           {late(), v1.EventDeadline, time.Second, true},
 		"late before":                    {under(v1.ReasonRollingOut), v1.EventDeadline, time.Second, false},
 		"a refusal":                      {under(v1.ReasonTooFew), v1.EventFailedCreate, time.Hour, true},
 		"a refusal during the rollout":   {under(v1.ReasonRollingOut, started), v1.EventFailedCreate, time.Second, true},
