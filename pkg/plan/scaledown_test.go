@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,15 +70,11 @@ func TestScaleDown(t *testing.T) {
 		},
 		"maxUnavailable 0: one marked pod goes for an available surge pod": {
 			observed: Observe(Manager(3), Pod(0, Marked), Pod(1, Marked), Pod(2), Pod(3)),
-			want:     want{remove: []string{"web-1"}, why: rollout.WhySurplus, create: []int{4}},
+			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked, create: []int{4}},
 		},
 		"OnDelete: marked pods go a quarter at a time": {
 			observed: Observe(Manager(4, Strategy(v1.OnDeleteStrategy)), Pod(0, Marked), Pod(1, Marked), Pod(2, Marked), Pod(3, Marked)),
 			want:     want{remove: []string{"web-3"}, why: rollout.WhyMarked, create: []int{4}},
-		},
-		"a marked pod goes first, before one that is not even scheduled": {
-			observed: Observe(Manager(2), Pod(0), Pod(1, Marked), Pod(2), Pod(3, OnNode(""), Phase(corev1.PodPending))),
-			want:     want{remove: []string{"web-1", "web-3"}, why: rollout.WhySurplus},
 		},
 		"a terminating marked pod is not replaced twice": {
 			observed: Observe(Manager(3), Pod(0), Pod(1, Marked, Terminating), Pod(2), Pod(3)),
@@ -108,12 +105,28 @@ func TestScaleDown(t *testing.T) {
 	}
 }
 
-func TestMarkedBeyondTheSurplus(t *testing.T) {
-	plan := Make(Observe(Manager(2, Limits("0", "1")), Pod(0, Marked), Pod(1, Marked), Pod(2)))
-	if len(plan.Delete) != 2 || len(plan.Create) != 1 {
-		t.Fatalf("deletes %d and creates %d, want 2 and 1", len(plan.Delete), len(plan.Create))
-	}
-	if plan.Delete[0].Why != rollout.WhySurplus || plan.Delete[1].Why != rollout.WhyMarked {
-		t.Errorf("deletes %v", plan.Delete)
+// A marked pod goes first, even before a pod that is not scheduled. If fewer pods are surplus than are marked, the other marked ones are replaced.
+func TestMarkedGoFirst(t *testing.T) {
+	unscheduled := Pod(3, OnNode(""), Phase(corev1.PodPending))
+	for name, test := range map[string]struct {
+		observed Observed
+		want     string
+		why      []rollout.Why
+	}{
+		"fewer than surplus": {Observe(Manager(2), Pod(0), Pod(1, Marked), Pod(2), unscheduled), "-1, -3", []rollout.Why{rollout.WhyMarked, rollout.WhySurplus}},
+		"more than surplus": {
+			Observe(Manager(2, Limits("0", "1")), Pod(0, Marked), Pod(1, Marked), Pod(2)), "+3 new, -1, -0", []rollout.Why{rollout.WhyMarked, rollout.WhyMarked},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plan := Make(test.observed)
+			var why []rollout.Why
+			for _, deletion := range plan.Delete {
+				why = append(why, deletion.Why)
+			}
+			if got := ActionsOf(plan); got != test.want || !slices.Equal(why, test.why) {
+				t.Errorf("%s because of %q; want %s because of %q", got, why, test.want, test.why)
+			}
+		})
 	}
 }

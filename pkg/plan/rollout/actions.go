@@ -92,11 +92,7 @@ func (m *rollingPlan) terminate(count int, choose func(pod *corev1.Pod) (Why, bo
 // desired.
 func (m *rollingPlan) terminateMarked(allowed int) {
 	m.terminate(allowed, func(pod *corev1.Pod) (Why, bool) {
-		why := WhyMarked
-		if m.remaining() > m.Desired {
-			why = WhySurplus
-		}
-		return why, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.MinAvailableForMarked)
+		return WhyMarked, podstate.IsMarked(pod) && (!m.available[pod] || len(m.available) > m.MinAvailableForMarked)
 	})
 }
 

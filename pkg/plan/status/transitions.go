@@ -51,8 +51,12 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
 	}
 	if isCompleted(manager, old, status) {
-		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available", status.UpdateRevision,
-			pods(int(status.AvailableReplicas)))
+		bake := ""
+		if status.CurrentRevision != status.UpdateRevision { // it may still fail
+			bake = ", and the bake time begins"
+		}
+		add(corev1.EventTypeNormal, v1.EventCompleted, "Revision %s is rolled out: %s available%s", status.UpdateRevision,
+			pods(int(status.AvailableReplicas)), bake)
 	}
 	return steps
 }
@@ -98,7 +102,7 @@ func transitionTo(reason string, manager *v1.PodManager, status *v1.PodManagerSt
 // haltOf returns what a halt means for the pods.
 func haltOf(manager *v1.PodManager, status *v1.PodManagerStatus) string {
 	if areAllUpdated(manager, status) {
-		return "The rollout is not complete"
+		return "The new revision fails"
 	}
 	return "No further pod is updated"
 }

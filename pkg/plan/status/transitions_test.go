@@ -65,7 +65,7 @@ func TestTransitions(t *testing.T) {
 		},
 		"complete": {
 			old: at("two", "one", rolling, recorded), now: at("two", "one", v1.ReasonBaking, recorded),
-			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
+			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available, and the bake time begins"},
 		},
 		"complete, and current at once": {
 			old: at("two", "one", rolling, recorded), now: at("two", "two", v1.ReasonAllAvailable),
@@ -109,7 +109,7 @@ func TestTransitions(t *testing.T) {
 		},
 		"halted with all pods updated": {
 			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonHalted, func(s *v1.PodManagerStatus) { s.UpdatedReplicas = 3 }),
-			want: []string{"Warning RolloutHalted The rollout is not complete: why"},
+			want: []string{"Warning RolloutHalted The new revision fails: why"},
 		},
 		"still halted": {old: at("two", "one", v1.ReasonHalted), now: at("two", "one", v1.ReasonHalted, stalledBy(v1.ReasonHalted))},
 		"impossible in place": {
