@@ -66,22 +66,20 @@ func causeOf(reason string) cause {
 	return cause{"The PodManager is not ready: " + reason, lookAtPod}
 }
 
-// causeFor returns the cause for a PodManager. If pods are missing because others have to terminate first, the cause says so.
+// causeFor returns the cause for a PodManager.
 func causeFor(s snapshot.Snapshot, reason string) cause {
-	failed := s.Condition(v1.ConditionReplicaFailure).Reason
-	isOfOther := failed != "" && failed != v1.ReasonFailedCreate && (reason == v1.ReasonForbidden || reason == v1.ReasonInvalidPod)
-	switch isMissing := reason == v1.ReasonTooFew; {
+	switch {
 	case s.Manager.DeletionTimestamp != nil:
 		return deletionCause(s)
-	case isOfOther: // the API server refuses another request than the creation of a pod
-		return causeOf(failed)
-	case isMissing && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
+	case refusesOther(s, reason):
+		return causeOf(s.Condition(v1.ConditionReplicaFailure).Reason)
+	case reason == v1.ReasonTooFew && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
 		return causeOf(v1.ReasonStuck)
-	case isMissing && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
+	case reason == v1.ReasonTooFew && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
 	case reason == v1.ReasonPaused && isHalted(s):
 		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
-	case isLate(s) && (reason == v1.ReasonRollingOut || reason == v1.ReasonPodsNotReady):
+	case isLate(s):
 		return causeOf(v1.ReasonDeadline)
 	case reason == v1.ReasonAllAvailable && unwell(s).Pod != nil: // it crashes, but was ready for a moment
 		return cause{"The pods are available, but not all of them work", lookAtPod}
@@ -90,6 +88,12 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 	default:
 		return causeOf(reason)
 	}
+}
+
+// refusesOther reports whether the API server refuses another request than the creation of a pod.
+func refusesOther(s snapshot.Snapshot, reason string) bool {
+	failed := s.Condition(v1.ConditionReplicaFailure).Reason
+	return failed != "" && failed != v1.ReasonFailedCreate && (reason == v1.ReasonForbidden || reason == v1.ReasonInvalidPod)
 }
 
 // sentence joins a lead and the controller's message.
