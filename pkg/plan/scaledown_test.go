@@ -41,6 +41,10 @@ func TestScaleDown(t *testing.T) {
 			observed: Observe(Manager(0, finalizing, MaxTerminating("1%")), five...),
 			want:     want{remove: []string{"web-4"}, why: rollout.WhySurplus},
 		},
+		"the limit holds beside a marked pod that leaves room for its replacement": {
+			observed: Observe(Manager(2, finalizing, MaxTerminating("1")), Pod(0), Pod(1, Marked), Pod(2), Pod(3)),
+			want:     want{remove: []string{"web-1"}, why: rollout.WhyMarked},
+		},
 		"the limit holds for the deletion of the PodManager": {
 			observed: Observe(Manager(5, Deleting, finalizing, MaxTerminating("2")), Pod(0), Pod(1), Pod(2), Pod(3, Terminating)),
 			want:     want{remove: []string{"web-2"}, why: rollout.WhyFinalize},

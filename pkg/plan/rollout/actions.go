@@ -57,7 +57,7 @@ func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
 	case m.Frozen != "":
 		return m.surgeForMarked(m.createMissing())
 	default:
-		return m.surgeForMarked(m.rollingUpdate())
+		return m.surgeForMarked(m.rollingUpdate(allowed))
 	}
 }
 
@@ -206,8 +206,9 @@ func (m *rollingPlan) updateInPlaceAboveSurge() {
 	}
 }
 
-// rollingUpdate moves pods from one revision to the other: it plans updates in place and deletions, and returns the creations.
-func (m *rollingPlan) rollingUpdate() creations {
+// rollingUpdate moves pods from one revision to the other: it plans updates in place and deletions, and returns the creations. allowed is how many pods
+// a scale-down may delete.
+func (m *rollingPlan) rollingUpdate(allowed int) creations {
 	quota := m.quota()
 	inPlace, replaced := m.outdatedPods()
 	gained := map[side]int{} // pods that each side gains by updates in place, which need not be created
@@ -229,7 +230,8 @@ func (m *rollingPlan) rollingUpdate() creations {
 	}
 	excess := max(0, m.remaining()-m.Desired)
 	m.terminate(excess+max(0, replacements), func(pod *corev1.Pod) (Why, bool) {
-		return m.why(pod), replaced[pod] && m.mayTakeDown(pod)
+		why := m.why(pod)
+		return why, replaced[pod] && m.mayTakeDown(pod) && (why != WhySurplus || len(m.deletions) < allowed)
 	})
 	return m.enforceMaxSurge(wanted, m.Desired+m.surge)
 }
