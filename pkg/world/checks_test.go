@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
@@ -130,6 +131,29 @@ func (s *synced) checkFloor() error {
 		return fmt.Errorf("%d of %d available pods taken, at least %d have to stay", taken, available, floor)
 	}
 	return nil
+}
+
+// checkPace checks that a scale-down deletes no more pods than spec.scaleDown.maxTerminating allows to be terminating at the same time.
+func (s *synced) checkPace() error {
+	limit, deleted, terminating := s.Manager.Spec.ScaleDown, 0, 0
+	if limit == nil || limit.MaxTerminating == nil {
+		return nil
+	}
+	for _, d := range s.plan.Delete {
+		if d.Why == rollout.WhySurplus && d.Pod.DeletionTimestamp == nil {
+			deleted++
+		}
+	}
+	for _, p := range s.Pods {
+		if p.DeletionTimestamp != nil && s.isOurs(p) {
+			terminating++
+		}
+	}
+	most, err := intstr.GetScaledValueFromIntOrPercent(limit.MaxTerminating, len(s.Pods), true)
+	if deleted > 0 && deleted+terminating > max(1, most) {
+		return fmt.Errorf("%d pods deleted beside %d terminating ones, at most %d allowed", deleted, terminating, most)
+	}
+	return err
 }
 
 // takenInPlace returns the pods that the plan makes unavailable for a while to update them.

@@ -97,6 +97,7 @@ var promises = []promise{
 	{name: "trimmed", decided: (*synced).checkTrimmed},
 	{name: "names", decided: (*synced).checkNames},
 	{name: "surge", decided: (*synced).checkSurge},
+	{name: "pace", decided: (*synced).checkPace},
 	{name: "floor", decided: (*synced).checkFloor},
 	{name: "resized", decided: (*synced).checkResized},
 	{name: "unmanaged", decided: (*synced).checkUnmanaged},
