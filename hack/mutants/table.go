@@ -216,11 +216,11 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "partition-ignored", about: "a partition holds nothing back", by: byUnit, file: "pkg/plan/rollout/state.go",
-		before: `	case r.isGood():
+		before: `	if r.isGood() {
 		partition = 0
+	}
 `,
-		after: `	case true:
-		partition = 0
+		after: `	partition = 0
 `,
 	},
 	{
