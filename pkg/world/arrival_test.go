@@ -100,7 +100,7 @@ func (w *World) checkFinalState() error {
 	m, status := w.Manager, &w.Manager.Status
 	at := fmt.Sprintf("%v pods, %d wanted, update %s, current %s, bad %v, stuck %d, Ready %s: %s, Stalled %s", a.byRevision, m.DesiredReplicas(), a.update,
 		a.current, a.badRevisions, a.stuck, reasonOf(status, v1.ConditionReady), messageOf(status, v1.ConditionReady), reasonOf(status, v1.ConditionStalled))
-	for _, check := range []func() (string, bool){a.checkZero, a.checkPaused, a.checkCount, a.checkRevisions} {
+	for _, check := range []func() (string, bool){a.checkZero, a.checkPaused, a.checkCount, a.checkRevisions, a.checkFailedLeft} {
 		if what, ok := check(); !ok {
 			return errors.New(what + ": " + at)
 		}

@@ -98,6 +98,7 @@ var promises = []promise{
 	{name: "names", decided: (*synced).checkNames},
 	{name: "surge", decided: (*synced).checkSurge},
 	{name: "pace", decided: (*synced).checkPace},
+	{name: "history", decided: (*synced).checkHistory},
 	{name: "floor", decided: (*synced).checkFloor},
 	{name: "resized", decided: (*synced).checkResized},
 	{name: "unmanaged", decided: (*synced).checkUnmanaged},
