@@ -4,6 +4,7 @@ package plugin
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,15 +45,15 @@ func (s *space) pods() (pods []pod, owners []string) {
 	return pods, owners
 }
 
-// tryScript runs a script as the user would.
-func (s *space) tryScript(script string) (string, error) {
+// tryScript runs a script as the user would, with these additions to the environment.
+func (s *space) tryScript(script string, environment ...string) (string, error) {
 	s.T.Helper()
 	file := filepath.Join(s.T.TempDir(), "handover.sh")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		s.T.Fatal(err)
 	}
 	command := exec.CommandContext(s.T.Context(), "sh", file)
-	command.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig)
+	command.Env = slices.Concat(os.Environ(), []string{"KUBECONFIG=" + s.kubeconfig}, environment)
 	out, err := command.CombinedOutput()
 	return string(out), err
 }
@@ -111,7 +112,7 @@ func TestAdoptDeployment(t *testing.T) {
 	if target := s.Kubectl("get", "hpa", "scaler", "-o", "jsonpath={.spec.scaleTargetRef.kind} {.spec.scaleTargetRef.name}"); target != "PodManager web" {
 		t.Errorf("the autoscaler scales %s", target)
 	}
-	s.runScript(script) // it can be run again
+	s.runScript(script) // it changes nothing any more
 	s.stayed(before)
 
 	// The adopted pods are pods of the current revision: a scale-up leaves them alone, and a change of the image replaces all of them.
@@ -127,6 +128,67 @@ func TestAdoptDeployment(t *testing.T) {
 		pods, _ := s.pods()
 		return pods, len(pods) == 4 && !slices.ContainsFunc(pods, func(p pod) bool { return slices.Contains(before, p) })
 	})
+
+	// After this release, the script neither brings back the old template nor says that the pods are of the old revision.
+	released, labelled := s.Manager("web"), s.Pods()
+	out, err := s.tryScript(script)
+	if err != nil || out != "PodManager web has the pods of Deployment web already: nothing was changed\n" {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if after := s.Manager("web"); after.Generation != released.Generation || after.Spec.Paused {
+		t.Errorf("the PodManager was changed: %+v", after.Spec)
+	}
+	for i, pod := range s.Pods() {
+		if !maps.Equal(pod.Labels, labelled[i].Labels) {
+			t.Errorf("the labels of %s were %v, and are %v", pod.Name, labelled[i].Labels, pod.Labels)
+		}
+	}
+}
+
+// cutOff is a kubectl that ends with an error the first time that it is given some arguments, after the API server has done what they ask.
+const cutOff = `#!/bin/sh
+kubectl "$@" || exit
+mark=$0-$(echo "$*" | cksum | cut -d' ' -f1)
+[ -e "$mark" ] || { touch "$mark" && exit 1; }
+`
+
+// A script that is cut off after each of its requests continues when it is run again. If the PodManager is given a new image in the meantime, the
+// pods stay of the old revision, and the rollout begins when the handover is complete.
+func TestAdoptInterrupted(t *testing.T) {
+	s := newSpace(t)
+	s.Apply(workloads["Deployment"])
+	before := s.awaitPods("deployment", 3)
+	kubectl, script, runs, isReleased := filepath.Join(t.TempDir(), "kubectl"), "", 0, false
+	if err := os.WriteFile(kubectl, []byte(cutOff), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Await("the rollout to be complete", func() (any, bool) {
+		got := s.try("convert", "deployment/web", "--adopt")
+		script = got.out
+		return got, got.code == 0
+	})
+	s.Await("a run to succeed", func() (any, bool) {
+		runs++
+		out, err := s.tryScript(script, "KUBECTL="+kubectl)
+		if isGone := s.Kubectl("get", "deployments,replicasets", "-o", "name") == ""; isGone && !isReleased {
+			pods, _ := s.pods()
+			isReleased = true
+			if !slices.Equal(pods, before) || !s.Manager("web").Spec.Paused {
+				t.Errorf("after run %d there are\n%+v\nand %+v", runs, pods, s.Manager("web").Spec)
+			}
+			s.pm("set", "image", "web", "app=app:2")
+		}
+		return out, err == nil
+	})
+	if runs < 8 {
+		t.Errorf("%d runs", runs)
+	}
+	s.pm("status", "web", "--timeout", "1m", "--until-available")
+	for _, pod := range s.Pods() {
+		if image := pod.Spec.Containers[0].Image; image != "app:2" {
+			t.Errorf("%s runs %s, although the new revision is rolled out", pod.Name, image)
+		}
+	}
 }
 
 // The way back: a Deployment adopts its pods again.

@@ -15,10 +15,15 @@ import (
 // script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so it does not matter that the garbage
 // collector removes the old owner from one pod after the other. A label with the hash of the PodManager's revision makes the pods part of that
 // revision. The script deletes nothing until all pods are known to exist and the controller has written the PodManager's status.
+//
+// A run may be cut off anywhere, and the next run continues. The PodManager is marked from its creation until it is resumed. The manifest is applied
+// and the pods are labelled only while the source is as it was, because only then are the pods known to have its template. Once the source is gone,
+// the mark tells an unfinished run from a finished one, after which a release may have given the PodManager and its pods another template.
 var script = template.Must(template.New("script").Parse(`#!/bin/sh
 # Hands the pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}: {{.Pods}} in all. No pod is restarted, none is replaced.
 #
-# Read this script, then run it: sh FILE. After an error, run it again. KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
+# Read this script, then run it: sh FILE. After an error, run it again. Once it is done, it changes nothing any more.
+# KUBECTL may be set, such as KUBECTL="kubectl --context=prod".
 # To go back, as long as no pod was replaced: delete the PodManager with --cascade=orphan, and apply the old manifest again.
 {{- range .Notes}}
 # - {{.}}
@@ -27,38 +32,52 @@ set -eu
 k() { ${KUBECTL:-kubectl} --namespace='{{.Namespace}}' "$@"; }
 fail() { echo "error: $*" >&2; exit 1; }
 
-# 1. Check that {{.From}} and its pods are as they were when this script was written.
-now=$(k get {{.Resource}} '{{.Source}}' --ignore-not-found -o jsonpath='{.metadata.uid}/{.metadata.generation}')
+# 1. Check that {{.From}} and its pods are as they were when this script was written, or that an earlier run has begun to hand the pods over.
+now=$(k get {{.Resource}} '{{.Source}}' --ignore-not-found -o jsonpath='{.metadata.uid}/{.metadata.generation}/{.metadata.deletionTimestamp}')
+manager=$(k get {{.Managers}} '{{.Name}}' --ignore-not-found -o jsonpath='{.metadata.annotations.{{.MarkPath}}}/{.spec.paused}')
+pods=$(k get pods -o jsonpath='{range .items[?(@.metadata.ownerReferences[0].uid=="{{.PodOwner}}")]}{.metadata.name}{" "}{end}')
+# shellcheck disable=SC2086
+set -- $pods
 case "$now" in
-'{{.UID}}/{{.Generation}}')
-	pods=$(k get pods -o jsonpath='{range .items[?(@.metadata.ownerReferences[0].uid=="{{.PodOwner}}")]}{.metadata.name}{" "}{end}')
-	# shellcheck disable=SC2086
-	set -- $pods
+'{{.UID}}/{{.Generation}}/')
+	case "$manager" in
+	'' | '{{.UID}}/true') ;;
+	*) fail "PodManager {{.Name}} exists already: delete it, or convert {{.From}} with another --name" ;;
+	esac
 	[ "$#" -eq {{.Pods}} ] || fail "the number of pods of {{.From}} is $#, and not {{.Pods}}: wait until it is complete, or convert it again" ;;
-'')
-	k get {{.Managers}} '{{.Name}}' >/dev/null || fail "namespace {{.Namespace}} of this cluster has neither {{.From}} nor PodManager {{.Name}}"
-	set -- ;;
+'' | '{{.UID}}/'*/?*)
+	case "$manager" in
+	'') fail "namespace {{.Namespace}} of this cluster has neither {{.From}} nor PodManager {{.Name}}" ;;
+	'{{.UID}}/true') set -- ;;
+	*)
+		[ "$#" -eq 0 ] || fail "PodManager {{.Name}} was resumed before it had all pods of {{.From}}; still with their old owner: $pods"
+		echo 'PodManager {{.Name}} has the pods of {{.From}} already: nothing was changed'
+		exit 0 ;;
+	esac ;;
 *)
 	fail "{{.From}} was changed since this script was written: convert it again" ;;
 esac
 
-# 2. Create the PodManager. It is paused from the start, so it creates no pods.
-k apply -f - <<'EOF'
+if [ "$#" -gt 0 ]; then
+	# 2. Create the PodManager. It is paused from the start, so it creates no pods. Its annotation says that the handover is not complete.
+	k apply -f - <<'EOF'
 {{.Manifest}}EOF
-tries=0
-until revision=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.status.updateRevision}') && [ -n "$revision" ]; do
-	tries=$((tries + 1))
-	[ "$tries" -lt 60 ] || fail "no controller has seen PodManager {{.Name}}; run 'kubectl pm check {{.Name}} -n {{.Namespace}}' to see why"
-	sleep 1
-done
+	tries=0
+	until state=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.metadata.generation}/{.status.observedGeneration}/{.status.updateRevision}') &&
+		seen=${state%/*} revision=${state##*/} && [ "${seen%/*}" = "${seen#*/}" ] && [ -n "$revision" ]; do
+		tries=$((tries + 1))
+		[ "$tries" -lt 60 ] || fail "no controller has seen PodManager {{.Name}}; run 'kubectl pm check {{.Name}} -n {{.Namespace}}' to see why"
+		sleep 1
+	done
 {{- range .Autoscalers}}
-k patch horizontalpodautoscalers.autoscaling '{{.}}' --type=merge -p '{{$.ScaleTarget}}'
+	k patch horizontalpodautoscalers.autoscaling '{{.}}' --type=merge -p '{{$.ScaleTarget}}'
 {{- end}}
 
-# 3. Delete the owners of the pods, but not the pods, so that the PodManager adopts them.
-if [ "$#" -gt 0 ]; then
-	k label pods "$@" '{{.Label}}={{.Name}}' --overwrite
+	# 3. Label the pods as those of the PodManager and of its revision. It adopts them once they have no other owner.
+	k label pods "$@" '{{.Label}}={{.Name}}' "{{.RevisionLabel}}=${revision##*-}" --overwrite
 fi
+
+# 4. Delete the owners of the pods, but not the pods, so that the PodManager adopts them.
 k delete {{.Resource}} '{{.Source}}' --cascade=orphan --ignore-not-found
 {{- if .Sets}}
 k delete replicasets.apps{{range .Sets}} '{{.}}'{{end}} --cascade=orphan --ignore-not-found
@@ -68,13 +87,13 @@ k delete controllerrevisions.apps{{range .Revisions}} '{{.}}'{{end}} --ignore-no
 {{- end}}
 k wait '{{.Managers}}/{{.Name}}' --for=jsonpath='{.status.replicas}'={{.Pods}} --timeout=2m
 
-# 4. Make the pods part of the PodManager's revision{{if not .StaysPaused}}, and resume the PodManager{{end}}.
-k label pods --selector='{{.Label}}={{.Name}}' "{{.RevisionLabel}}=${revision##*-}" --overwrite
-{{- if not .StaysPaused}}
-k patch {{.Managers}} '{{.Name}}' --type=merge -p '{"spec":{"paused":false}}'
-{{- end}}
+# 5. {{if .StaysPaused}}Remove the annotation{{else}}Resume the PodManager, and remove the annotation{{end}}: the handover is complete.
+k patch {{.Managers}} '{{.Name}}' --type=merge -p '{{.Finish}}'
 k wait '{{.Managers}}/{{.Name}}' --for=condition=Ready --timeout=10m
 `))
+
+// mark is the annotation of a PodManager that has yet to get the pods of an object. It holds the UID of the object.
+const mark = v1.GroupName + "/handover-from"
 
 // handover holds the values that the script needs.
 type handover struct {
@@ -85,10 +104,12 @@ type handover struct {
 	Generation, Pods   int64
 	Manifest           string
 	StaysPaused        bool
-	Notes              []string
-	Autoscalers        []string
-	ScaleTarget        string
-	Sets, Revisions    []string
+	// MarkPath is the key of the mark in a JSONPath. Finish is the merge patch that ends the handover.
+	MarkPath, Finish string
+	Notes            []string
+	Autoscalers      []string
+	ScaleTarget      string
+	Sets, Revisions  []string
 
 	Label, RevisionLabel string
 }
@@ -103,8 +124,8 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	h := handover{
 		From: from(object), Source: object.GetName(), Name: result.Manager.GetName(), Namespace: object.GetNamespace(),
 		Resource: resource, Managers: "podmanagers." + v1.GroupName, UID: object.GetUID(), PodOwner: object.GetUID(),
-		Generation: object.GetGeneration(), Pods: wanted, Notes: result.Notes, Autoscalers: live.Autoscalers, ScaleTarget: scaleTarget(result.Manager.GetName()),
-		Revisions: live.Revisions, Label: v1.LabelManager, RevisionLabel: v1.LabelRevision,
+		Generation: object.GetGeneration(), Pods: wanted, Notes: result.Notes, Autoscalers: live.Autoscalers,
+		ScaleTarget: scaleTarget(result.Manager.GetName()), Revisions: live.Revisions, Label: v1.LabelManager, RevisionLabel: v1.LabelRevision,
 	}
 	if object.GetKind() == "Deployment" {
 		h.PodOwner = ""
@@ -123,12 +144,26 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	if err := unstructured.SetNestedField(paused.Object, true, "spec", "paused"); err != nil {
 		return "", err
 	}
+	if err := unstructured.SetNestedField(paused.Object, string(h.UID), "metadata", "annotations", mark); err != nil {
+		return "", err
+	}
+	h.MarkPath, h.Finish = strings.ReplaceAll(mark, ".", `\.`), finish(h.StaysPaused)
 	if h.Manifest, err = encode(paused); err != nil {
 		return "", err
 	}
 	var text strings.Builder
 	err = script.Execute(&text, h)
 	return text.String(), err
+}
+
+// finish returns the merge patch that removes the mark and, unless the PodManager is to stay paused, resumes it. It is one patch, so that a
+// PodManager that works has no mark.
+func finish(staysPaused bool) string {
+	unmark := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}`, mark)
+	if staysPaused {
+		return unmark + "}"
+	}
+	return unmark + `,"spec":{"paused":false}}`
 }
 
 // complete returns the desired number of pods. It returns an error unless they all exist and are made from the current template.

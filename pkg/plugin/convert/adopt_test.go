@@ -1,7 +1,10 @@
 package convert
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,10 +45,11 @@ func TestAdopt(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"# Hands the pods of Deployment web in namespace shop over to PodManager web: 3 in all.", "--namespace='shop'",
-		"k get deployments.apps 'web' --ignore-not-found", "'uid-Deployment/4')", `uid=="uid-new"`, `[ "$#" -eq 3 ]`,
-		"\n  paused: true\n", "k patch horizontalpodautoscalers.autoscaling 'scaler'", `k label pods "$@" 'podmanager=web' --overwrite`,
+		"k get deployments.apps 'web' --ignore-not-found", `uid=="uid-new"`, "'uid-Deployment/4/')", `[ "$#" -eq 3 ]`,
+		"    apps.mycompany.com/handover-from: uid-Deployment\n",
+		"\n  paused: true\n", "k patch horizontalpodautoscalers.autoscaling 'scaler'", `k label pods "$@" 'podmanager=web' "apps.mycompany.com/revision=${revision##*-}" --overwrite`,
 		"k delete deployments.apps 'web' --cascade=orphan", "k delete replicasets.apps 'web-old' 'web-new' --cascade=orphan",
-		"--for=jsonpath='{.status.replicas}'=3", `"apps.mycompany.com/revision=${revision##*-}"`, `{"spec":{"paused":false}}`, "--for=condition=Ready",
+		"--for=jsonpath='{.status.replicas}'=3", `"spec":{"paused":false}}`, "--for=condition=Ready",
 	} {
 		next := strings.Index(got[at:], want)
 		if next < 0 {
@@ -57,6 +61,89 @@ func TestAdopt(t *testing.T) {
 	check.Stdin = strings.NewReader(got)
 	if out, err := check.CombinedOutput(); err != nil {
 		t.Errorf("sh does not understand it: %v\n%s", err, out)
+	}
+}
+
+// kubectl answers the script's questions from the environment, and prints its other calls. A step that must not take place in a test fails.
+const kubectl = `#!/bin/sh
+shift # --namespace
+case "$1 $2" in
+'get deployments.apps') printf %s "$NOW" ;;
+'get pods') printf %s "$PODS" ;;
+'get podmanagers.apps.mycompany.com')
+	case "$*" in
+	*observedGeneration*) printf %s "$SEEN" ;;
+	*) printf %s "$MANAGER" ;;
+	esac ;;
+'apply -f') cat >/dev/null && echo apply ;;
+*) echo "$*" ;;
+esac
+`
+
+// run runs a script with what the cluster has, and returns what it prints.
+func run(t *testing.T, script string, cluster ...string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubectl")
+	if err := os.WriteFile(file, []byte(kubectl), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "sh")
+	command.Stdin, command.Env = strings.NewReader(script), append(os.Environ(), append(cluster, "KUBECTL="+file)...)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// A run continues an unfinished one. It writes nothing if the handover is complete, or if the cluster is not what the script was written for.
+func TestAdoptRunsAgain(t *testing.T) {
+	script, err := scriptFor(t, live(t, "Deployment", 2, 2, 2), Live{Sets: []Set{{"web-1", "uid-new", 2}}}, "deployments.apps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		asWritten, going, other  = "NOW=uid-Deployment/4/", "NOW=uid-Deployment/5/2026-01-01T00:00:00Z", "NOW=uid-other/4/"
+		marked, done, resumed    = "MANAGER=uid-Deployment/true", "MANAGER=/", "MANAGER=uid-Deployment/false"
+		donePaused, markedByElse = "MANAGER=/true", "MANAGER=uid-other/true"
+		pods                     = "PODS=a b "
+	)
+	begin := []string{"apply", "label pods a b podmanager=web apps.mycompany.com/revision=x1 --overwrite"}
+	end := []string{
+		"delete deployments.apps web --cascade=orphan --ignore-not-found", "delete replicasets.apps web-1 --cascade=orphan --ignore-not-found",
+		"wait podmanagers.apps.mycompany.com/web --for=jsonpath={.status.replicas}=2 --timeout=2m",
+		`patch podmanagers.apps.mycompany.com web --type=merge -p {"metadata":{"annotations":{"apps.mycompany.com/handover-from":null}},"spec":{"paused":false}}`,
+		"wait podmanagers.apps.mycompany.com/web --for=condition=Ready --timeout=10m",
+	}
+	already := []string{"PodManager web has the pods of Deployment web already: nothing was changed"}
+	for name, test := range map[string]struct {
+		cluster []string
+		want    []string
+		refusal string
+	}{
+		"the first run":                           {cluster: []string{asWritten, pods}, want: slices.Concat(begin, end)},
+		"cut off before the deletion":             {cluster: []string{asWritten, pods, marked}, want: slices.Concat(begin, end)},
+		"cut off during the deletion":             {cluster: []string{going, pods, marked}, want: end},
+		"cut off before the sets' deletion":       {cluster: []string{pods, marked}, want: end},
+		"cut off before the end":                  {cluster: []string{marked}, want: end},
+		"done":                                    {cluster: []string{done}, want: already},
+		"done, and paused for another reason":     {cluster: []string{donePaused}, want: already},
+		"resumed by hand":                         {cluster: []string{resumed}, want: already},
+		"resumed by hand, too early":              {cluster: []string{resumed, pods}, refusal: "still with their old owner: a b"},
+		"a PodManager of that name":               {cluster: []string{asWritten, pods, done}, refusal: "PodManager web exists already"},
+		"a PodManager for another source's pods":  {cluster: []string{asWritten, pods, markedByElse}, refusal: "PodManager web exists already"},
+		"resumed by hand while the source exists": {cluster: []string{asWritten, pods, resumed}, refusal: "PodManager web exists already"},
+		"a pod less":                              {cluster: []string{asWritten, "PODS=a "}, refusal: "the number of pods of Deployment web is 1, and not 2"},
+		"another source":                          {cluster: []string{other, pods, marked}, refusal: "was changed since this script was written"},
+		"another cluster":                         {refusal: "has neither Deployment web nor PodManager web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cluster := append([]string{"NOW=", "MANAGER=", "PODS=", "SEEN=1/1/web-x1"}, test.cluster...)
+			got, err := run(t, script, cluster...)
+			if want := strings.Join(test.want, "\n"); test.refusal == "" && (err != nil || strings.TrimSpace(got) != want) {
+				t.Errorf("got %v and\n%s\nwant\n%s", err, got, want)
+			}
+			if test.refusal != "" && (err == nil || !strings.HasPrefix(got, "error: ") || !strings.Contains(got, test.refusal)) {
+				t.Errorf("got %v and\n%s\nwant %s", err, got, test.refusal)
+			}
+		})
 	}
 }
 

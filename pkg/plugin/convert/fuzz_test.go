@@ -92,7 +92,7 @@ func checkScript(t *testing.T, object *unstructured.Unstructured, result Result)
 			t.Errorf("%q is a command, and no note, in\n%s", line, script)
 		}
 	}
-	if got := slices.Index(lines, "EOF"); got < 0 || lines[got+1] != "tries=0" {
+	if got := slices.Index(lines, "EOF"); got < 0 || lines[got+1] != "\ttries=0" {
 		t.Errorf("the manifest ends too early:\n%s", script)
 	}
 }
