@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -79,18 +80,15 @@ func (c *Cluster) Do(ctx context.Context, manager *v1.PodManager, verb Verb, dry
 }
 
 // Scale sets the number of replicas through the scale subresource, unless the PodManager is being deleted, and returns the previous number. If
-// expected is not negative, the previous number must equal it.
+// expected is not negative, the previous number must equal it. Scale does not read the scale subresource, which the role podmanager-edit does not
+// allow: the PodManager has its number and its version.
 func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, expected int32, dryRun string) (before int32, err error) {
-	if err := follow.RefuseDeleted(manager); err != nil {
-		return 0, err
-	}
 	client := c.Managers.AppsV1().PodManagers(manager.Namespace)
 	for attempt := 1; ; attempt++ {
-		scale, err := client.GetScale(ctx, manager.Name, metav1.GetOptions{})
-		if err != nil {
-			return 0, c.Advise(err, manager.Namespace)
+		if err := follow.RefuseDeleted(manager); err != nil {
+			return 0, err
 		}
-		before = scale.Spec.Replicas
+		before = int32(manager.DesiredReplicas())
 		if expected >= 0 && before != expected {
 			return before, fmt.Errorf("spec.replicas of %s is %d, and not %d as --current-replicas says; nothing was changed",
 				manager.Name, before, expected)
@@ -98,10 +96,16 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 		if before == replicas || dryRun == DryRunClient {
 			return before, nil
 		}
-		scale.Spec.Replicas = replicas
+		scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}, ObjectMeta: metav1.ObjectMeta{
+			Namespace: manager.Namespace, Name: manager.Name, UID: manager.UID, ResourceVersion: manager.ResourceVersion,
+		}}
 		_, err = client.UpdateScale(ctx, manager.Name, scale, metav1.UpdateOptions{FieldManager: change.FieldManager, DryRun: onServer(dryRun)})
 		if !isChanged(err) || attempt == attempts {
 			return before, c.Advise(err, manager.Namespace)
+		}
+		namespace := manager.Namespace
+		if manager, err = client.Get(ctx, manager.Name, metav1.GetOptions{}); err != nil {
+			return 0, c.Advise(err, namespace)
 		}
 	}
 }
