@@ -73,7 +73,7 @@ func needsRevisions(s snapshot.Snapshot) error {
 		return nil
 	}
 	return fmt.Errorf("you may not list controllerrevisions, which hold the revisions, in namespace %s; %s",
-		s.Manager.Namespace, rights.ListRevisions.Advice("", s.Manager.Namespace))
+		s.Manager.Namespace, rights.ListRevisions.Advice(s.User, s.Manager.Namespace))
 }
 
 // storedOf returns the stored revisions, newest first, for -o.

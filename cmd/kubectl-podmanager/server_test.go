@@ -33,6 +33,9 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 			answer = map[string]any{"apiVersion": "apps/v1", "kind": "ControllerRevisionList", "items": []any{}}
 		case resource == "selfsubjectaccessreviews":
 			answer = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": map[string]any{"allowed": false}}
+		case resource == "selfsubjectreviews":
+			answer = map[string]any{"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
+				"status": map[string]any{"userInfo": map[string]any{"username": "jane"}}}
 		default:
 			t.Errorf("unexpected request: %s %s", r.Method, r.URL.Path)
 		}
@@ -55,7 +58,7 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 // the role that helps before they run kubectl.
 func TestRefusals(t *testing.T) {
 	const deleted = "error: web is being deleted, so that a change would have no effect, and none was made; the finalizer example.com/x keeps it; "
-	const right = "error: you may not create pods/%s in namespace ns; the role edit grants this right: kubectl create rolebinding USER-edit"
+	const right = "error: you may not create pods/%s in namespace ns; the role edit grants this right: kubectl create rolebinding jane-edit"
 	deleting := func(m *v1.PodManager) { m.Finalizers = []string{"example.com/x"}; plantest.Deleting(m) }
 	tests := map[string]struct {
 		change func(*v1.PodManager)

@@ -101,6 +101,9 @@ func TestEveryVerbAsEveryUser(t *testing.T) {
 				if got.code != code || !strings.Contains(text, want) {
 					t.Errorf("kubectl pm %s: %v\nwant exit code %d and: %s", row.arguments, got, code, want)
 				}
+				if strings.Contains(got.out+got.err, "--user=USER") {
+					t.Errorf("kubectl pm %s: the advice does not name the user: %v", row.arguments, got)
+				}
 			}
 		})
 	}

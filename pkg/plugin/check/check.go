@@ -198,7 +198,7 @@ func judgeRights(f Facts) []Finding {
 			finding.Result, finding.Says = Unknown, "whether you may "+right.String()+" is not known: "+right.Err.Error()
 		case !right.Allowed:
 			finding.Result, finding.Says = Warning, "you may not "+right.String()
-			finding.Advice = "needed for " + right.For + "; " + right.Advice("", f.RightsIn)
+			finding.Advice = "needed for " + right.For + "; " + right.Advice(f.User, f.RightsIn)
 		}
 		findings = append(findings, finding)
 	}

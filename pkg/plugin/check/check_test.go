@@ -178,7 +178,7 @@ func TestEveryRightHasARole(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	got := text.Join(Lines(Judge(facts(func(f *Facts) {
-		f.Rights[0].Allowed, f.Manager, f.Rules[0].Missing = false, nil, "no policy"
+		f.Rights[0].Allowed, f.User, f.Manager, f.Rules[0].Missing = false, "jane", nil, "no policy"
 	})), text.Style{}))
 	want := `CHECK        RESULT    WHAT
 CRD          ok        PodManagers v1 are served by https://server (v1.36.3)
@@ -187,7 +187,7 @@ Controller   ok        Deployment podmanager-controller has 2 pods available
 Policy       warning   no policy, so that users who may write PodManagers can create pods without the right to create pods
                          kubectl apply -f artifacts/policy.yaml
 Right        warning   you may not list pods
-                         needed for get; the role view grants this right: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=ns
+                         needed for get; the role view grants this right: kubectl create rolebinding jane-view --clusterrole=view --user=jane --namespace=ns
 `
 	if got != want {
 		t.Errorf("got\n%s", got)

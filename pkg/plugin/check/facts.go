@@ -44,6 +44,8 @@ type Facts struct {
 	// Rights are the permissions of function Rights, in the namespace RightsIn.
 	Rights   []Right
 	RightsIn string
+	// User is the name of a user who lacks one of the rights. It is empty if the name is not known.
+	User string
 	// Resizes reports whether the API server has pods/resize. ResizesError is why this could not be read.
 	Resizes      bool
 	ResizesError error

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,9 @@ func (c *Cluster) Facts(ctx context.Context, namespace, controllerNamespace stri
 		wait.Go(func() { c.review(ctx, &f.Rights[i], namespace) })
 	}
 	wait.Wait()
+	if slices.ContainsFunc(f.Rights, func(right check.Right) bool { return right.Err == nil && !right.Allowed }) {
+		f.User = c.user(ctx)
+	}
 	return f, nil
 }
 
@@ -180,6 +184,15 @@ func (c *Cluster) review(ctx context.Context, right *check.Right, namespace stri
 	if right.Err = err; err == nil {
 		right.Allowed = review.Status.Allowed
 	}
+}
+
+// user returns the user's name as the API server knows it, for advice on rights. It is empty if the API server does not say it.
+func (c *Cluster) user(ctx context.Context) string {
+	review, err := c.Kube.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return ""
+	}
+	return review.Status.UserInfo.Username
 }
 
 // unknownFields returns the fields of a PodManager's spec and status that the schema of the CRD in the cluster does not have.

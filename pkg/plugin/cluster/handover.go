@@ -21,5 +21,5 @@ func (c *Cluster) MayRun(ctx context.Context, verb string) error {
 			return nil
 		}
 	}
-	return errors.New(rights.Right{Verb: "create", Resource: resource}.Missing(c.Namespace))
+	return errors.New(rights.Right{Verb: "create", Resource: resource}.Missing(c.user(ctx), c.Namespace))
 }

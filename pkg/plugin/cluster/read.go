@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 )
 
@@ -58,14 +59,14 @@ func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, e
 	if len(managers) == 0 {
 		return nil, notRead
 	}
-	pods, revisions, missing, err := c.readOwned(ctx, s)
+	owned, err := c.readOwned(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	var all []snapshot.Snapshot
 	now := time.Now()
 	for _, manager := range managers {
-		all = append(all, snapshot.New(manager, pods, revisions, missing, now))
+		all = append(all, owned.of(manager, now))
 	}
 	return all, notRead
 }
@@ -78,21 +79,37 @@ func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapsh
 	if err != nil && !isNew {
 		return snapshot.Snapshot{}, c.Advise(err, namespace)
 	}
-	pods, revisions, missing, err := c.readOwned(ctx, Selection{Namespace: namespace, Names: []string{name}})
+	owned, err := c.readOwned(ctx, Selection{Namespace: namespace, Names: []string{name}})
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
 	if !isNew {
-		return snapshot.New(manager, pods, revisions, missing, time.Now()), nil
+		return owned.of(manager, time.Now()), nil
 	}
 	placeholder := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	s := snapshot.New(placeholder, pods, nil, missing, time.Now())
-	s.Manager, s.Pods = nil, nil
+	s := owned.of(placeholder, time.Now())
+	s.Manager, s.Pods, s.Stored = nil, nil, nil
 	return s, nil
 }
 
-// readOwned reads pods and revisions in parallel. missing lists the kinds that the user may not read.
-func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Pod, revisions []*appsv1.ControllerRevision, missing []string, err error) {
+// owned is what PodManagers own, and what they may adopt, as far as the user may read it.
+type owned struct {
+	pods      []*corev1.Pod
+	revisions []*appsv1.ControllerRevision
+	// missing lists the kinds that the user may not read. user is the user's name, as the refusal says it.
+	missing []string
+	user    string
+}
+
+// of returns the snapshot of one PodManager.
+func (o owned) of(manager *v1.PodManager, now time.Time) snapshot.Snapshot {
+	s := snapshot.New(manager, o.pods, o.revisions, o.missing, now)
+	s.User = o.user
+	return s
+}
+
+// readOwned reads pods and revisions in parallel.
+func (c *Cluster) readOwned(ctx context.Context, s Selection) (o owned, err error) {
 	var podsErr, revisionsErr error
 	var wait sync.WaitGroup
 	options := metav1.ListOptions{LabelSelector: ownedBy(s)}
@@ -100,7 +117,7 @@ func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Po
 		list, err := c.Kube.CoreV1().Pods(s.Namespace).List(ctx, options)
 		if podsErr = err; err == nil {
 			for i := range list.Items {
-				pods = append(pods, &list.Items[i])
+				o.pods = append(o.pods, &list.Items[i])
 			}
 		}
 	})
@@ -108,7 +125,7 @@ func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Po
 		list, err := c.Kube.AppsV1().ControllerRevisions(s.Namespace).List(ctx, options)
 		if revisionsErr = err; err == nil {
 			for i := range list.Items {
-				revisions = append(revisions, &list.Items[i])
+				o.revisions = append(o.revisions, &list.Items[i])
 			}
 		}
 	})
@@ -119,12 +136,12 @@ func (c *Cluster) readOwned(ctx context.Context, s Selection) (pods []*corev1.Po
 	}{{kindPods, podsErr}, {kindRevisions, revisionsErr}} {
 		switch {
 		case apierrors.IsForbidden(read.err):
-			missing = append(missing, read.kind)
+			o.missing, o.user = append(o.missing, read.kind), rights.User(read.err.Error())
 		case read.err != nil:
-			return nil, nil, nil, c.Advise(read.err, s.Namespace)
+			return owned{}, c.Advise(read.err, s.Namespace)
 		}
 	}
-	return pods, revisions, missing, nil
+	return o, nil
 }
 
 // ownedBy returns the selector for the pods and revisions of a selection.

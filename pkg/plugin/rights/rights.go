@@ -59,10 +59,10 @@ func (r Right) Advice(user, namespace string) string {
 	return fmt.Sprintf("the role %s grants this right: %s", role, bind(role, user, namespace))
 }
 
-// Missing says that a user lacks the right in a namespace, and which role helps. The user's name is not known.
-func (r Right) Missing(namespace string) string {
+// Missing says that a user lacks the right in a namespace, and which role helps. user is empty if the name is not known.
+func (r Right) Missing(user, namespace string) string {
 	said := fmt.Sprintf("you may not %s in namespace %s", r, namespace)
-	if advice := r.Advice("", namespace); advice != "" {
+	if advice := r.Advice(user, namespace); advice != "" {
 		said += "; " + advice
 	}
 	return said
@@ -116,6 +116,14 @@ func Refused(message string) string {
 	}
 	if found := byPolicy.FindStringSubmatch(message); found != nil {
 		return CreatePods.Advice(found[1], found[2])
+	}
+	return ""
+}
+
+// User returns the user whom a refusal by RBAC names, or empty if it names none.
+func User(message string) string {
+	if found := byRBAC.FindStringSubmatch(message); found != nil {
+		return found[1]
 	}
 	return ""
 }

@@ -114,6 +114,19 @@ func TestPolicyIsKnown(t *testing.T) {
 	}
 }
 
+// A refusal by RBAC names the user.
+func TestUser(t *testing.T) {
+	tests := map[string]string{
+		`pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "shop"`: "jane",
+		`pods is forbidden: not on Fridays`: "",
+	}
+	for message, want := range tests {
+		if got := User(message); got != want {
+			t.Errorf("%s: got %q, want %q", message, got, want)
+		}
+	}
+}
+
 // A user whose name is not known gets a command to fill in.
 func TestAdviceWithoutUser(t *testing.T) {
 	const want = "the role view grants this right: kubectl create rolebinding USER-view --clusterrole=view --user=USER --namespace=shop"

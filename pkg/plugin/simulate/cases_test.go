@@ -158,8 +158,9 @@ func TestWithoutPods(t *testing.T) {
 		!strings.Contains(report.Notes[0], "you may not read pods and controllerrevisions") {
 		t.Errorf("got %+v, %v", report.Totals, report.Notes)
 	}
-	s.Manager.Status.UpdatedReplicas = 2
-	if _, err := simulate.Run(s, with(full, Image("v2")), options(t)); err == nil || !strings.Contains(err.Error(), "the role view grants this right: kubectl create rolebinding") {
+	s.Manager.Status.UpdatedReplicas, s.User = 2, "jane"
+	const advice = "the role view grants this right: kubectl create rolebinding jane-view"
+	if _, err := simulate.Run(s, with(full, Image("v2")), options(t)); err == nil || !strings.Contains(err.Error(), advice) {
 		t.Errorf("in the middle of a rollout: %v", err)
 	}
 }

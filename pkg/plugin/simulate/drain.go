@@ -75,7 +75,7 @@ func newDrainer(live snapshot.Snapshot, begin world.Start, d Drain) (*drainer, e
 			return nil, fmt.Errorf("%s does not exist yet, so it has no pods that a drain could evict", begin.Manager.Name)
 		case !live.Reads("pods"):
 			return nil, fmt.Errorf("you may not read pods in namespace %s, so it is not known what a drain would evict; %s",
-				live.Manager.Namespace, rights.ListPods.Advice("", live.Manager.Namespace))
+				live.Manager.Namespace, rights.ListPods.Advice(live.User, live.Manager.Namespace))
 		}
 	}
 	n := &drainer{

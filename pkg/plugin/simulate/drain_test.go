@@ -143,7 +143,9 @@ func TestDrainOfUnknownPods(t *testing.T) {
 	o := options(t)
 	o.Drain.Nodes = []string{"node-0"}
 	hidden := snapshot.New(full.Manager, nil, nil, []string{"pods"}, Now)
-	if _, err := simulate.Run(hidden, with(full), o); err == nil || !strings.Contains(err.Error(), "you may not read pods") {
+	hidden.User = "jane"
+	if _, err := simulate.Run(hidden, with(full), o); err == nil || !strings.Contains(err.Error(), "you may not read pods") ||
+		!strings.Contains(err.Error(), "--user=jane") {
 		t.Errorf("without pods: %v", err)
 	}
 	if _, err := simulate.Run(snapshot.Snapshot{Now: Now}, Manager(3), o); err == nil || !strings.Contains(err.Error(), "does not exist yet") {

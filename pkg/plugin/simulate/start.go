@@ -69,12 +69,12 @@ func assume(live snapshot.Snapshot, begin *world.Start) error {
 	if !meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady) || status.ObservedGeneration != live.Manager.Generation ||
 		status.UpdatedReplicas != status.Replicas {
 		return fmt.Errorf("%s is not Ready with all pods updated, so a simulation needs %s, which you may not read in namespace %s; %s",
-			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice("", live.Manager.Namespace))
+			live.Manager.Name, strings.Join(live.Missing, " and "), live.Manager.Namespace, rights.ListRevisions.Advice(live.User, live.Manager.Namespace))
 	}
 	known := live.Revisions()
 	if known.Update.Name != status.UpdateRevision {
 		return fmt.Errorf("the revision of the pods is not known without reading %s; %s", strings.Join(live.Missing, " and "),
-			rights.ListRevisions.Advice("", live.Manager.Namespace))
+			rights.ListRevisions.Advice(live.User, live.Manager.Namespace))
 	}
 	if !live.Reads("controllerrevisions") && status.CurrentRevision == status.UpdateRevision {
 		begin.Revisions = append(begin.Revisions, known.Update.ControllerRevision(live.Manager, 1))

@@ -36,7 +36,7 @@ func (s Snapshot) PodsOf(revision string) ([]*corev1.Pod, error) {
 	pods := slices.DeleteFunc(slices.Clone(s.Pods), isOther)
 	switch {
 	case !s.Reads("pods"):
-		return nil, errors.New(rights.ListPods.Missing(s.Manager.Namespace))
+		return nil, errors.New(rights.ListPods.Missing(s.User, s.Manager.Namespace))
 	case len(s.Pods) == 0:
 		return nil, fmt.Errorf("%s has no pods", s.Manager.Name)
 	case len(pods) == 0:

@@ -29,8 +29,12 @@ func TestPodsOf(t *testing.T) {
 			}
 		})
 	}
-	if _, err := snapshot.New(Manager(3), nil, nil, []string{"pods"}, Now).PodsOf(""); err == nil || !strings.Contains(err.Error(), "may not list pods") {
-		t.Errorf("without a right: %v", err)
+	hidden := snapshot.New(Manager(3), nil, nil, []string{"pods"}, Now)
+	hidden.User = "jane"
+	const want = "you may not list pods in namespace ns; the role view grants this right: " +
+		"kubectl create rolebinding jane-view --clusterrole=view --user=jane --namespace=ns"
+	if _, err := hidden.PodsOf(""); err == nil || err.Error() != want {
+		t.Errorf("without a right: got  %v\nwant %s", err, want)
 	}
 }
 

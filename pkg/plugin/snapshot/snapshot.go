@@ -27,7 +27,9 @@ type Snapshot struct {
 	Orphans []*corev1.Pod
 	// Missing lists the resources that the user may not read, such as "pods".
 	Missing []string
-	Now     time.Time
+	// User is the name of a user who may not read Missing, for advice. It is empty if the name is not known.
+	User string
+	Now  time.Time
 }
 
 // New selects the pods and revisions of one PodManager from everything that was read.
