@@ -47,7 +47,7 @@ func (r *Reporter) reportEvents(ctx context.Context, key cache.ObjectName, decid
 		if why != "" {
 			why = ", without being taken out of service first: " + why
 		}
-		event(v1.EventUpdated, "Update", pods, "Updated in place", why)
+		event(v1.EventUpdated, "Update", pods, "Updated in place:", why)
 	}
 	r.reportForeign(key, decided.Foreign, done)
 	r.reportFailure(ctx, key, done)

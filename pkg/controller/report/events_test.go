@@ -17,6 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/reconcile"
 	"github.com/mycompany/podmanager/pkg/controller/syncstate"
 	"github.com/mycompany/podmanager/pkg/plan"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
@@ -118,6 +119,34 @@ func TestDisruptedPods(t *testing.T) {
 		if !slices.Equal(sent, notes{want}) {
 			t.Errorf("got %q, want %q", sent, want)
 		}
+	}
+}
+
+// An event about pods that are updated in place reads as a sentence, however many pods there are.
+func TestUpdatedPods(t *testing.T) {
+	tests := map[string]struct {
+		step inplace.Step
+		pods int
+		want string
+	}{
+		"one pod":                {inplace.StepUpdate, 1, "Updated in place: pod web-0"},
+		"several pods":           {inplace.StepUpdate, 3, "Updated in place: 3 pods: web-0, web-1, web-2"},
+		"one pod out of service": {inplace.StepDrain, 1, "Took out of service for an update in place: pod web-0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, ctx := ktesting.NewTestContext(t)
+			done := &reconcile.Outcome{Manager: plantest.Manager(3), Updated: map[inplace.Step][]*corev1.Pod{}}
+			for i := range test.pods {
+				done.Updated[test.step] = append(done.Updated[test.step], plantest.Pod(i))
+			}
+			var sent notes
+			r := &Reporter{Deps: reconcile.Deps{States: syncstate.New()}, recorder: &recorder{EventRecorder: &sent}}
+			r.reportEvents(ctx, web, plan.Plan{}, done)
+			if !slices.Equal(sent, notes{test.want}) {
+				t.Errorf("got %q, want %q", sent, test.want)
+			}
+		})
 	}
 }
 

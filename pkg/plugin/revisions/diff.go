@@ -156,8 +156,6 @@ func judge(from, to *corev1.PodTemplateSpec) (how, why string) {
 		return NewPod, "the time of the restart differs" // the user restarts the pods, or undoes a restart
 	case obstacle != "":
 		return NewPod, obstacle
-	case len(diff.Images) > 0 && len(diff.Resources) > 0:
-		return InPlace, "with a resize; restarts " + containers(diff.Images)
 	case len(diff.Images) > 0:
 		return InPlace, "restarts " + containers(diff.Images)
 	case len(diff.Resources) > 0:
@@ -209,8 +207,12 @@ func (d Difference) Summary() string {
 	case Resize:
 		return "Pods are resized in place, if their node has room."
 	default:
+		updated := "updated"
+		if slices.ContainsFunc(d.Fields, func(change Change) bool { return change.How == Resize }) {
+			updated = "updated and resized"
+		}
 		if d.Why != "" {
-			return "Pods are updated in place, " + d.Why + "."
+			return "Pods are " + updated + " in place, which " + d.Why + "."
 		}
 		return "Pods are updated in place, without a restart."
 	}

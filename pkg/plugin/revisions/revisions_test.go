@@ -222,7 +222,7 @@ func TestDiff(t *testing.T) {
 		want   string
 	}{
 		"nothing":           {func(*corev1.PodTemplateSpec) {}, v1.InPlaceIfPossible, "A and B have the same template."},
-		"an image":          {image, v1.InPlaceIfPossible, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are updated in place, restarts app."},
+		"an image":          {image, v1.InPlaceIfPossible, "spec.containers[app].image app:1 app:2 in place, restarts app | Pods are updated in place, which restarts app."},
 		"not in place":      {image, v1.RecreatePods, "spec.containers[app].image app:1 app:2 new pod | Pods are replaced: podUpdatePolicy is Recreate."},
 		"CPU, not in place": {cpu, v1.RecreatePods, "spec.containers[app].resources.requests.cpu 100m 200m new pod | Pods are replaced: podUpdatePolicy is Recreate."},
 		"one field needs a new pod": {func(t *corev1.PodTemplateSpec) { image(t); variable(t) }, v1.InPlaceIfPossible,
@@ -237,7 +237,7 @@ func TestDiff(t *testing.T) {
 		"CPU": {cpu, v1.InPlaceOnly, "spec.containers[app].resources.requests.cpu 100m 200m resize | Pods are resized in place, if their node has room."},
 		"image and CPU": {func(t *corev1.PodTemplateSpec) { image(t); cpu(t) }, v1.InPlaceOnly,
 			"spec.containers[app].image app:1 app:2 in place, restarts app | spec.containers[app].resources.requests.cpu 100m 200m resize | " +
-				"Pods are updated in place, with a resize; restarts app."},
+				"Pods are updated and resized in place, which restarts app."},
 		"a label": {func(t *corev1.PodTemplateSpec) { t.Labels["tier"] = "back" }, v1.InPlaceOnly,
 			"metadata.labels.tier front back in place | Pods are updated in place, without a restart."},
 		"the first annotation": {func(t *corev1.PodTemplateSpec) { t.Annotations = map[string]string{"a": "x"} }, v1.InPlaceOnly,
