@@ -180,11 +180,11 @@ campaign = go build -o .bin/ ./hack/$(1) && exec .bin/$(1) -cluster $(TEST_CLUST
 
 ##@ Run it on this machine
 .PHONY: cluster-up cluster-down node-deps run debug need-kubeconfig
-cluster-up: ## Start the local cluster and say how to use it; NODE=real adds a node on which containers run
+cluster-up: ## Start the local cluster and say how to use it; CLUSTER=NAME for another, NODE=real adds a node on which containers run
 	@hack/cluster/cluster.sh up $(CLUSTER)
 	@echo 'To use it: eval "$$(hack/cluster/cluster.sh env $(CLUSTER))"'
 
-cluster-down: ## Stop the local cluster and delete everything in it
+cluster-down: ## Stop the local cluster and delete everything in it; CLUSTER=NAME for another
 	@hack/cluster/cluster.sh down $(CLUSTER)
 
 node-deps: ## Install what NODE=real needs: containerd, runc and CNI plugins; Debian and Ubuntu, as root
