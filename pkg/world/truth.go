@@ -212,12 +212,13 @@ type progressStopwatch struct {
 }
 
 // countUpdated returns how many pods of the new revision are available and completely updated, how many others are, too, although the
-// controller may not believe it, and whether a pod is not, or may not be.
+// controller may not believe it, and whether a pod is not, or may not be. A pod is not completely updated while a container has yet to be restarted
+// for a resize, even if the kubelet has been silent for long, because the controller sees that there was no restart.
 func (w *World) countUpdated() (available, doubtful int, isMissing bool) {
 	for _, p := range w.Pods {
 		switch {
 		case p.DeletionTimestamp != nil || w.hashOf(p) != w.updateHash || p.Labels[v1.LabelManager] != w.Manager.Name || w.isLeaving(p):
-		case !w.isAvailable(p) || w.isBehind(p):
+		case !w.isAvailable(p) || w.isBehind(p) || w.isSilentForLong(p) && w.willRestart(p):
 			isMissing = true
 		case w.IsStartupDoubtful(p):
 			doubtful, isMissing = doubtful+1, true
