@@ -122,7 +122,8 @@ func (w *World) isInStatus(p *corev1.Pod) bool {
 	return told != nil && slices.ContainsFunc(told.Failing, func(f v1.FailingPod) bool { return f.UID == p.UID && !f.Recovered })
 }
 
-// inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone.
+// inheritBlame passes blame on to a new pod: from the pod that it replaces, or else from a pod of the same revision that is gone. A pod that replaces
+// a leaving pod with blame stands for the failure of that pod, and not for another.
 func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	if creation.Failed != nil && w.hidden[creation.Failed.UID] != nil {
 		before := w.hidden[creation.Failed.UID]
@@ -135,7 +136,8 @@ func (w *World) inheritBlame(p *corev1.Pod, creation plan.Creation) {
 	}
 	ofRevision := func(b blame) bool { return b.revision == creation.Revision.Hash }
 	at := slices.IndexFunc(w.lostBlames, func(b blame) bool { return ofRevision(b) && slices.Contains(creation.Replaces, b.pod) })
-	if at < 0 {
+	standsForLeaving := creation.Before != nil && w.isBlamed(creation.Before.Pod) && w.hashOf(creation.Before.Pod) == creation.Revision.Hash
+	if at < 0 && !standsForLeaving {
 		at = slices.IndexFunc(w.lostBlames, ofRevision)
 	}
 	if at >= 0 {
