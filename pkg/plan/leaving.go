@@ -4,9 +4,12 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
@@ -65,12 +68,20 @@ func (p *Plan) force(o Observed, terminating []*corev1.Pod) {
 }
 
 // replaces returns the leaving pod that the next pod to create replaces, or nil if no pod needs a replacement. It prefers leaving pods of the same
-// side of the rollout. Of several, it takes the last in the list, which is the one that began to leave last.
-func (p *Plan) replaces(revision *history.Revision) *leaving.Pod {
+// side of the rollout. Of several, it takes the last in the list, which is the one that began to leave last. While failed pods are to be replaced,
+// too, it returns only a pod that has no replacement, not even an unavailable one, and needs one of another revision than theirs.
+func (p *Plan) replaces(o Observed, r *rollout.State, revision *history.Revision, hasFailed bool) *leaving.Pod {
 	isUpdate := func(hash string) bool { return hash == p.Revisions.Update.Hash }
 	last := len(p.uncovered) - 1
-	for i := last; i >= 0; i-- {
-		if isUpdate(p.Revisions.HashOf(p.uncovered[i].Pod)) == isUpdate(revision.Hash) {
+	isNext := func(pod *corev1.Pod) bool { return isUpdate(p.Revisions.HashOf(pod)) == isUpdate(revision.Hash) }
+	if hasFailed {
+		last = -1
+		isNext = func(pod *corev1.Pod) bool {
+			return r.RevisionToReplace(pod, revision).Hash != revision.Hash && !o.isReplaced(pod.UID)
+		}
+	}
+	for i := len(p.uncovered) - 1; i >= 0; i-- {
+		if isNext(p.uncovered[i].Pod) {
 			last = i
 			break
 		}
@@ -81,4 +92,11 @@ func (p *Plan) replaces(revision *history.Revision) *leaving.Pod {
 	pod := p.uncovered[last]
 	p.uncovered = slices.Delete(p.uncovered, last, last+1)
 	return &pod
+}
+
+// isReplaced reports whether a pod that has not finished was created to replace the pod with this UID.
+func (o Observed) isReplaced(uid types.UID) bool {
+	return slices.ContainsFunc(o.Pods, func(pod *corev1.Pod) bool {
+		return !podstate.IsFinished(pod) && pod.DeletionTimestamp == nil && slices.Contains(health.Replaces(pod), uid)
+	})
 }

@@ -120,6 +120,7 @@ func TestLeaving(t *testing.T) {
 		"its own revision, paused": {observed: With(superseding(Next(1, surge, replaceDrained, Paused), Pod(0, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "v0", leaves: []string{"web-0"}},
 		"its own, beside a newer":  {observed: With(superseding(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
 		"its own, by a partition":  {observed: With(superseding(Next(2, surge, replaceDrained, Partition("2")), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
+		"its own, beside a failed": {observed: With(superseding(Next(2, surge, replaceDrained, Partition("2")), Pod(0), Pod(1, OfImage("v0")), FailedPod(2, time.Minute, 0, OfImage("v0"))), cordoned("node-0")), create: 1, revision: "nginx", leaves: []string{"web-0"}},
 		"its own, refused":         {observed: With(superseding(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0"))), cordoned("node-0"), refusedNginx), leaves: []string{"web-0"}},
 		"returned to, paused":      {observed: With(RollingOut(Next(2, surge, replaceDrained, Paused), Pod(0), Pod(1, V2)), cordoned("node-0"), isGood), create: 1, revision: "nginx", leaves: []string{"web-0"}},
 		"returned to":              {observed: With(RollingOut(Next(2, surge, replaceDrained), Pod(0), Pod(1, V2)), cordoned("node-0"), isGood), create: 1, revision: "v2", leaves: []string{"web-0"}},
@@ -185,6 +186,15 @@ func TestLostBesideALeavingPod(t *testing.T) {
 		if image := c.Revision.Template().Spec.Containers[0].Image; image != "v0" {
 			t.Errorf("creates %d of %s, want v0", c.Index, image)
 		}
+	}
+}
+
+// A failed pod is replaced by one of its revision while the replacement of a leaving pod of another revision is not available yet.
+func TestFailedBesideALeavingPod(t *testing.T) {
+	pods := []*corev1.Pod{Pod(0), Pod(1, OfImage("v0")), Pod(2, NotReady, Replacing("web-0")), FailedPod(3, time.Minute, 0, OfImage("v0"))}
+	decided := Make(With(superseding(Next(3, replaceDrained, Partition("3")), pods...), cordoned("node-0")))
+	if len(decided.Create) != 1 || decided.Create[0].Failed != pods[3] || len(decided.Leaving) != 1 {
+		t.Errorf("creates %+v, leaving are %v", decided.Create, decided.Leaving)
 	}
 }
 

@@ -281,13 +281,15 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
 	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision, surplus)
-	for i := range missing {
+	due := retries.Due
+	for range missing {
 		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
-		if i < len(retries.Due) {
-			creation.replaceFailed(o, retries.Due[i])
-		} else if before := p.replaces(revision); before != nil {
+		if before := p.replaces(o, r, revision, len(due) > 0); before != nil {
 			creation.Before, creation.Revision = before, r.RevisionToReplace(before.Pod, revision)
 			creation.replaceLeaving(o, before.Pod)
+		} else if len(due) > 0 {
+			creation.replaceFailed(o, due[0])
+			due = due[1:]
 		}
 		if len(gone) > 0 && !slices.ContainsFunc(creation.Replaces, r.CountsAsFailing) { // a pod stands for one failure
 			creation.replace(o, gone[0])
