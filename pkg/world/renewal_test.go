@@ -20,6 +20,10 @@ func (w *World) checkRenewal(v *verdicts) error {
 		return nil
 	}
 	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
+	var revisions []string
+	for _, p := range w.activePods() {
+		revisions = append(revisions, w.hashOf(p))
+	}
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
 	began := w.Now
@@ -44,6 +48,11 @@ func (w *World) checkRenewal(v *verdicts) error {
 		if !w.Wait(busy || moved) {
 			w.pass(time.Second)
 		}
+	}
+	if slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
+		return slices.Contains(revisions, w.hashOf(p)) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
+	}) {
+		return nil // an image has broken while pods of its revision ran
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
 }
