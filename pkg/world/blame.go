@@ -78,8 +78,8 @@ func (w *World) loseBlame(p *corev1.Pod) {
 }
 
 // passToReplacement passes the blame of a pod that is gone to its replacement, if there is one. If the replacement has failed itself, the two count
-// once, since the first failure unless the status has already reported when the replacement failed. A replacement that is terminating inherits
-// nothing: the blame would be gone with it.
+// once, since the first failure: the status may have passed it on while the pod was on a lost node. A replacement that is terminating inherits nothing:
+// the blame would be gone with it.
 func (w *World) passToReplacement(b blame) {
 	for _, p := range w.Pods {
 		if p.DeletionTimestamp != nil {
@@ -88,7 +88,7 @@ func (w *World) passToReplacement(b blame) {
 		if known := w.hidden[p.UID]; strings.Contains(p.Annotations[v1.AnnotationReplaces], string(b.pod)) && w.hashOf(p) == b.revision {
 			if known.blame.since.IsZero() {
 				known.blame, known.blame.inherited = b, true
-			} else if !w.isTold(p) {
+			} else if b.since.Before(known.blame.since) {
 				known.blame.since, known.blame.graceOver = b.since, b.graceOver
 			}
 			return
