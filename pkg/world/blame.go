@@ -85,7 +85,7 @@ func (w *World) passToReplacement(b blame) {
 		if p.DeletionTimestamp != nil {
 			continue
 		}
-		if known := w.hidden[p.UID]; strings.Contains(p.Annotations[v1.AnnotationReplaces], string(b.pod)) && w.hashOf(p) == b.revision {
+		if known := w.hidden[p.UID]; slices.Contains(strings.Split(p.Annotations[v1.AnnotationReplaces], ","), string(b.pod)) && w.hashOf(p) == b.revision {
 			if known.blame.since.IsZero() {
 				known.blame, known.blame.inherited = b, true
 			} else if b.since.Before(known.blame.since) {
