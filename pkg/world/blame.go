@@ -81,7 +81,7 @@ func (w *World) loseBlame(p *corev1.Pod) {
 // once, since the first failure: the status may have passed it on while the pod was on a lost node. A replacement that is terminating inherits nothing:
 // the blame would be gone with it.
 func (w *World) passToReplacement(b blame) {
-	for _, p := range w.Pods {
+	for _, p := range slices.Backward(w.Pods) { // the replacement may have finished, and have a replacement that names both
 		if p.DeletionTimestamp != nil {
 			continue
 		}
