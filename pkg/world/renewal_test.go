@@ -20,10 +20,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 		return nil
 	}
 	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
-	var revisions []string
-	for _, p := range w.activePods() {
-		revisions = append(revisions, w.hashOf(p))
-	}
+	revisions := w.activeRevisions()
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
 	began := w.Now
@@ -49,12 +46,25 @@ func (w *World) checkRenewal(v *verdicts) error {
 			w.pass(time.Second)
 		}
 	}
-	if slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
-		return slices.Contains(revisions, w.hashOf(p)) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
-	}) {
-		return nil // an image has broken while pods of its revision ran
+	if w.hasBroken(revisions) {
+		return nil
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// activeRevisions returns the revision of each active pod.
+func (w *World) activeRevisions() (revisions []string) {
+	for _, p := range w.activePods() {
+		revisions = append(revisions, w.hashOf(p))
+	}
+	return revisions
+}
+
+// hasBroken reports whether an image has broken since pods of one of these revisions ran, so that their replacements fail.
+func (w *World) hasBroken(revisions []string) bool {
+	return slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
+		return slices.Contains(revisions, w.hashOf(p)) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
+	})
 }
 
 // isAsDesired reports whether all pods are as the user wants them, so that old pods are replaced.
