@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -19,7 +20,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 	if replicas == 0 || replicas > 50 || !w.isAsDesired() {
 		return nil
 	}
-	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost)
+	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost) && !slices.ContainsFunc(w.oldPods(), w.hasRevisionFailed)
 	revisions := w.activeRevisions()
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
@@ -37,7 +38,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 			return nil
 		}
 		if !isKnown && isHalted(&w.Manager.Status) {
-			return nil // the replacement of a pod of a lost revision has the new one, which fails, and during a halt no pod begins to leave
+			return nil // the replacement of a pod of a lost or failed revision has the new one, which fails, and during a halt no pod begins to leave
 		}
 		if w.Now.Sub(began) > 50*time.Minute {
 			break
@@ -64,6 +65,13 @@ func (w *World) activeRevisions() (revisions []string) {
 func (w *World) hasBroken(revisions []string) bool {
 	return slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
 		return slices.Contains(revisions, w.hashOf(p)) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
+	})
+}
+
+// hasRevisionFailed reports whether the revision of a pod is marked as failed: then its replacement may have another revision.
+func (w *World) hasRevisionFailed(p *corev1.Pod) bool {
+	return slices.ContainsFunc(w.Revisions, func(r *appsv1.ControllerRevision) bool {
+		return r.Labels[v1.LabelRevision] == w.hashOf(p) && r.Annotations[v1.AnnotationFailed] != ""
 	})
 }
 
