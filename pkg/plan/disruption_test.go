@@ -99,9 +99,18 @@ func TestEachReplacementStandsForOneFailure(t *testing.T) {
 	}
 }
 
-// A node that rejects all pods is not flooded with pods.
+// A node that rejects all pods is not flooded with pods. Neither is one that rejects the replacement of a leaving pod, which has an older revision than
+// other missing pods would have.
 func TestAlwaysRejected(t *testing.T) {
-	o := Observe(Manager(1))
+	older := superseding(Next(2, Limits("1", "0"), replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0")))
+	for name, o := range map[string]Observed{"a missing pod": Observe(Manager(1)), "a leaving pod": With(older, cordoned("node-0"))} {
+		t.Run(name, func(t *testing.T) { checkRejected(t, o) })
+	}
+}
+
+// checkRejected checks that few pods are created in an hour if all of them are rejected.
+func checkRejected(t *testing.T, o Observed) {
+	t.Helper()
 	created := 0
 	for second := range 3600 {
 		o.Now = Now.Add(time.Duration(second) * time.Second)

@@ -44,6 +44,8 @@ func (p *Plan) assess(o Observed, active, finished, terminating []*corev1.Pod) *
 	p.uncovered = slices.Clone(found.Leave[len(found.Leave)-found.Uncovered(o.Manager, o.Now):])
 	if len(p.uncovered) == 0 {
 		p.deleteSuperseded(r)
+	} else {
+		p.findReplaced(o.Pods)
 	}
 	p.Again = p.Again.Sooner(requeue.After(o.Now, found.Again, requeue.RequeueLeaving))
 	return r
@@ -67,36 +69,61 @@ func (p *Plan) force(o Observed, terminating []*corev1.Pod) {
 	p.Again = p.Again.Sooner(requeue.After(o.Now, wait, requeue.RequeueLeaving))
 }
 
-// replaces returns the leaving pod that the next pod to create replaces, or nil if no pod needs a replacement. It prefers leaving pods of the same
-// side of the rollout. Of several, it takes the last in the list, which is the one that began to leave last. While failed pods are to be replaced,
-// too, it returns only a pod that has no replacement, not even an unavailable one, and needs one of another revision than theirs.
-func (p *Plan) replaces(o Observed, r *rollout.State, revision *history.Revision, hasFailed bool) *leaving.Pod {
-	isUpdate := func(hash string) bool { return hash == p.Revisions.Update.Hash }
-	last := len(p.uncovered) - 1
-	isNext := func(pod *corev1.Pod) bool { return isUpdate(p.Revisions.HashOf(pod)) == isUpdate(revision.Hash) }
-	if hasFailed {
-		last = -1
-		isNext = func(pod *corev1.Pod) bool {
-			return r.RevisionToReplace(pod, revision).Hash != revision.Hash && !o.isReplaced(pod.UID)
-		}
-	}
-	for i := len(p.uncovered) - 1; i >= 0; i-- {
-		if isNext(p.uncovered[i].Pod) {
-			last = i
+// keptRevisions returns the revisions of leaving pods that are to be replaced on a side of the rollout by pods of their own revision, and not of the
+// side's. It returns one for each of these pods, and at most as many as pods are missing.
+func (p *Plan) keptRevisions(r *rollout.State, revision *history.Revision, missing int) (kept []*history.Revision) {
+	for _, pod := range slices.Backward(p.uncovered) {
+		if len(kept) >= missing {
 			break
 		}
+		if own := r.RevisionToReplace(pod.Pod, revision); own != revision && !p.replaced[pod.UID] {
+			kept = append(kept, own)
+		}
 	}
-	if last < 0 {
+	return kept
+}
+
+// replaces returns the leaving pod that the next pod of a revision replaces, or nil if no pod needs such a replacement. It prefers pods of the same
+// side of the rollout and, among them, those without any replacement. Of several, it takes the one that began to leave last.
+func (p *Plan) replaces(r *rollout.State, revision *history.Revision) *leaving.Pod {
+	isUpdate := func(hash string) bool { return hash == p.Revisions.Update.Hash }
+	side := revision
+	if revision != p.Revisions.Update {
+		side = r.Old
+	}
+	found, best := -1, -1
+	for i := len(p.uncovered) - 1; i >= 0 && best < 2; i-- {
+		pod, rank := p.uncovered[i].Pod, 0
+		if r.RevisionToReplace(pod, side) != revision {
+			continue
+		}
+		if isUpdate(p.Revisions.HashOf(pod)) == isUpdate(revision.Hash) {
+			rank++
+			if !p.replaced[pod.UID] {
+				rank++
+			}
+		}
+		if rank > best {
+			found, best = i, rank
+		}
+	}
+	if found < 0 {
 		return nil
 	}
-	pod := p.uncovered[last]
-	p.uncovered = slices.Delete(p.uncovered, last, last+1)
+	pod := p.uncovered[found]
+	p.uncovered = slices.Delete(p.uncovered, found, found+1)
 	return &pod
 }
 
-// isReplaced reports whether a pod that has not finished was created to replace the pod with this UID.
-func (o Observed) isReplaced(uid types.UID) bool {
-	return slices.ContainsFunc(o.Pods, func(pod *corev1.Pod) bool {
-		return !podstate.IsFinished(pod) && pod.DeletionTimestamp == nil && slices.Contains(health.Replaces(pod), uid)
-	})
+// findReplaced finds the pods that have a replacement which has not finished.
+func (p *Plan) findReplaced(pods []*corev1.Pod) {
+	p.replaced = map[types.UID]bool{}
+	for _, pod := range pods {
+		if podstate.IsFinished(pod) || pod.DeletionTimestamp != nil {
+			continue
+		}
+		for _, uid := range health.Replaces(pod) {
+			p.replaced[uid] = true
+		}
+	}
 }

@@ -94,8 +94,10 @@ type Plan struct {
 	// because a pod and its replacement must never run at the same time.
 	Leaving []leaving.Pod
 	Alone   bool
-	// uncovered are the leaving pods that have no replacement that is available, except those that Create replaces.
+	// uncovered are the leaving pods that have no replacement that is available, except those that Create replaces. replaced are the pods that have a
+	// replacement which has not finished.
 	uncovered []leaving.Pod
+	replaced  map[types.UID]bool
 	// NodesForbidden is copied from Observed.
 	NodesForbidden bool
 	// Waiting is the failed pod whose backoff ends next; nil if no failed pod is in backoff.
@@ -203,8 +205,8 @@ func Make(o Observed) Plan {
 	plan.Again = plan.Again.Sooner(requeue.After(o.Now, moves.Again, requeue.RequeueDrained)).Sooner(requeue.After(o.Now, moves.Retry, requeue.RequeueRefused))
 
 	unreplaced := slices.Concat(
-		plan.fill(o, r, r.Old, moves.CreateOld, r.OldRetries(finished)),
-		plan.fill(o, r, r.Revisions.Update, moves.CreateUpdated, r.Retries(finished)),
+		plan.fillSide(o, r, r.Old, moves.CreateOld, finished),
+		plan.fillSide(o, r, r.Revisions.Update, moves.CreateUpdated, finished),
 		r.Unrecorded)
 	if moves.Held {
 		plan.hold(o, hold)
@@ -260,6 +262,20 @@ func (p *Plan) bound(now time.Time) {
 	p.Update = p.Update[:min(len(p.Update), MaxPerSync)]
 }
 
+// fillSide plans to create the missing pods of a side of the rollout, whose revision this is. Replacements of leaving pods that keep another revision
+// have backoffs of their own. It returns the failed pods that have no replacement yet.
+func (p *Plan) fillSide(o Observed, r *rollout.State, revision *history.Revision, missing int, finished []*corev1.Pod) (unreplaced []health.Retry) {
+	kept := p.keptRevisions(r, revision, missing)
+	missing -= len(kept)
+	for len(kept) > 0 {
+		own := kept[0]
+		others := slices.DeleteFunc(slices.Clone(kept), func(other *history.Revision) bool { return other == own })
+		unreplaced = append(unreplaced, p.fill(o, r, own, len(kept)-len(others), r.Retries(own, finished))...)
+		kept = others
+	}
+	return append(unreplaced, p.fill(o, r, revision, missing, r.Retries(revision, finished))...)
+}
+
 // fill plans to create missing pods of a revision, except replacements of failed pods whose backoff is not over. It returns the failed pods that
 // have no replacement yet, including those that this plan replaces: a planned create may still fail.
 func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, missing int, retries health.Retries) []health.Retry {
@@ -281,15 +297,13 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	missing = min(missing, MaxPerSync+1) // one more than MaxPerSync makes bound request another sync
 	p.Create = slices.Grow(p.Create, missing)
 	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision, surplus)
-	due := retries.Due
-	for range missing {
+	for i := range missing {
 		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
-		if before := p.replaces(o, r, revision, len(due) > 0); before != nil {
-			creation.Before, creation.Revision = before, r.RevisionToReplace(before.Pod, revision)
+		if i < len(retries.Due) {
+			creation.replaceFailed(o, retries.Due[i])
+		} else if before := p.replaces(r, revision); before != nil {
+			creation.Before = before
 			creation.replaceLeaving(o, before.Pod)
-		} else if len(due) > 0 {
-			creation.replaceFailed(o, due[0])
-			due = due[1:]
 		}
 		if len(gone) > 0 && !slices.ContainsFunc(creation.Replaces, r.CountsAsFailing) { // a pod stands for one failure
 			creation.replace(o, gone[0])
@@ -323,8 +337,8 @@ func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surp
 	return uids
 }
 
-// replace makes the pod the replacement of another pod, and of those that the other pod has replaced: finished pods would otherwise count as not
-// replaced once the other pod is gone, and failures that the status still records for them would pass to no pod.
+// replace makes the pod the replacement of another pod, and of those that the other pod has replaced: those that still exist would otherwise count as
+// not replaced once the other pod is gone, and failures that the status still records for them would pass to no pod.
 func (c *Creation) replace(o Observed, uid types.UID) {
 	c.Replaces = append(c.Replaces, uid)
 	at := slices.IndexFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == uid })
@@ -332,8 +346,8 @@ func (c *Creation) replace(o Observed, uid types.UID) {
 		return
 	}
 	for _, before := range health.Replaces(o.Pods[at]) {
-		isFinished := slices.ContainsFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == before && podstate.IsFinished(pod) })
-		if isFinished || o.isRecorded(before) {
+		exists := slices.ContainsFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == before })
+		if exists || o.isRecorded(before) {
 			c.Replaces = append(c.Replaces, before)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
+	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -43,7 +44,7 @@ func (r *State) findFailing(finished []*corev1.Pod) {
 			r.FailingPods = append(r.FailingPods, pod)
 		}
 	}
-	retries := r.Retries(finished)
+	retries := r.Retries(r.Revisions.Update, finished)
 	for _, retry := range slices.Concat(retries.Waiting, retries.Due) {
 		r.unreplaced++
 		switch {
@@ -244,10 +245,13 @@ func (r *State) isRecoveryExpired() bool {
 	return condemned >= min(r.Manager.FailureThreshold(), maxFailingPods)
 }
 
-// Retries returns the finished pods of the new revision that have not been replaced. During a rollout, a pod that counts against the revision waits
-// until the status has a record of it, because its replacement inherits that record.
-func (r *State) Retries(finished []*corev1.Pod) health.Retries {
-	found := health.FindRetries(r.Revisions.Update, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
+// Retries returns the finished pods of a revision that have not been replaced. During a rollout, a pod that counts against the new revision waits until
+// the status has a record of it, because its replacement inherits that record.
+func (r *State) Retries(revision *history.Revision, finished []*corev1.Pod) health.Retries {
+	if revision != r.Revisions.Update {
+		return health.FindRetries(revision, slices.Concat(r.OldPods, r.leavingFrom(oldSide)), finished, r.Now)
+	}
+	found := health.FindRetries(revision, slices.Concat(r.UpdatedPods, r.leavingFrom(newSide)), finished, r.Now)
 	due := found.Due
 	found.Due = nil
 	for _, retry := range due {
@@ -260,11 +264,6 @@ func (r *State) Retries(finished []*corev1.Pod) health.Retries {
 	}
 	slices.SortStableFunc(found.Waiting, func(a, b health.Retry) int { return a.Due.Compare(b.Due) })
 	return found
-}
-
-// OldRetries returns the finished pods of the old revision that have not been replaced.
-func (r *State) OldRetries(finished []*corev1.Pod) health.Retries {
-	return health.FindRetries(r.Old, slices.Concat(r.OldPods, r.leavingFrom(oldSide)), finished, r.Now)
 }
 
 // countsAgainst reports whether a finished pod counts against the new revision: it failed on its own, not long ago, and a pod is missing.
