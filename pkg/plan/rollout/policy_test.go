@@ -115,7 +115,8 @@ func TestReplacementTakesOverTheRecord(t *testing.T) {
 	fresh, replaces := CreatedAgo(time.Second), Annotated(v1.AnnotationReplaces, "gone")
 	for want, pods := range map[string][]*corev1.Pod{
 		"web-4": {Pod(0), Pod(3, V2, NotReady, fresh), Pod(4, V2, NotReady, replaces)},
-		"web-2": {Pod(0), Pod(3, V2), Pod(4, V2, fresh)},
+		"web-2": {Pod(3, V2), Pod(4, V2, fresh)},
+		"web-8": {Pod(0), Pod(3, V2), Pod(8, V2, fresh)}, // during a halt, no other pod will ever replace it
 		"web-5": {Pod(3, V2), Pod(4, V2), Pod(5, V2, CreatedAgo(time.Minute))},
 		"web-3": {Pod(0), Pod(1), FailedPod(3, 0, 0, V2, fresh, replaces)},
 		"web-6": {Pod(0, V2), Pod(6, V2, CreatedAgo(time.Minute)), Pod(7, V2, fresh, Unlabelled)},

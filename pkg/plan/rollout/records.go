@@ -99,7 +99,7 @@ func (r *State) inherit(orphaned []v1.FailingPod, unreplaced []*corev1.Pod) (gon
 			r.pass(record, heir)
 		}
 	}
-	if len(gone) == 0 || !r.isComplete() {
+	if len(gone) == 0 || !r.isComplete() && r.missing() > 0 {
 		return gone
 	}
 	others := r.withoutRecord(candidates)
