@@ -83,6 +83,15 @@ func (p *Plan) keptRevisions(r *rollout.State, revision *history.Revision, missi
 	return kept
 }
 
+// ofLeaving returns the failed pods that were created to replace a leaving pod.
+func (p *Plan) ofLeaving(retries health.Retries) health.Retries {
+	isOther := func(retry health.Retry) bool {
+		replaced := health.Replaces(retry.Pod)
+		return !slices.ContainsFunc(p.Leaving, func(pod leaving.Pod) bool { return slices.Contains(replaced, pod.UID) })
+	}
+	return health.Retries{Waiting: slices.DeleteFunc(retries.Waiting, isOther), Due: slices.DeleteFunc(retries.Due, isOther)}
+}
+
 // replaces returns the leaving pod that the next pod of a revision replaces, or nil if no pod needs such a replacement. It prefers pods of the same
 // side of the rollout and, among them, those without any replacement. Of several, it takes the one that began to leave last.
 func (p *Plan) replaces(r *rollout.State, revision *history.Revision) *leaving.Pod {

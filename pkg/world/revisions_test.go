@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plan/leaving"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
@@ -42,7 +43,9 @@ func (s *synced) checkMade() error {
 		want = s.currentHash()
 	}
 	for _, c := range s.plan.Create {
-		isSame := c.Before != nil && c.Revision.Hash == s.hashOf(c.Before.Pod) && !s.isRolledBack()
+		isSame := !s.isRolledBack() && slices.ContainsFunc(s.plan.Leaving, func(l leaving.Pod) bool {
+			return c.Revision.Hash == s.hashOf(l.Pod) && slices.Contains(c.Replaces, l.UID)
+		})
 		if c.Revision.Hash != s.updateHash && c.Revision.Hash != want && !isSame {
 			return fmt.Errorf("a pod of %s is made, want %s", c.Revision.Hash, want)
 		}
