@@ -47,7 +47,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 			w.pass(time.Second)
 		}
 	}
-	if w.hasBroken(revisions) {
+	if w.hasBroken(revisions, isKnown) {
 		return nil
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
@@ -61,10 +61,11 @@ func (w *World) activeRevisions() (revisions []string) {
 	return revisions
 }
 
-// hasBroken reports whether an image has broken since pods of one of these revisions ran, so that their replacements fail.
-func (w *World) hasBroken(revisions []string) bool {
+// hasBroken reports whether an image has broken since pods of one of these revisions ran, so that their replacements fail. The replacement of a pod of
+// a lost or failed revision may have any other revision, which may never have worked.
+func (w *World) hasBroken(revisions []string, isKnown bool) bool {
 	return slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
-		return slices.Contains(revisions, w.hashOf(p)) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
+		return (!isKnown || slices.Contains(revisions, w.hashOf(p))) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
 	})
 }
 
