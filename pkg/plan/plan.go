@@ -288,7 +288,9 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	}
 	waiting := retries.Waiting[:min(missing, len(retries.Waiting))]
 	if len(waiting) > 0 {
-		p.Waiting = &waiting[0]
+		if p.Waiting == nil || waiting[0].Due.Before(p.Waiting.Due) {
+			p.Waiting = &waiting[0]
+		}
 		p.Again = p.Again.Sooner(requeue.Requeue{At: waiting[0].Due, Why: requeue.RequeueBackOff})
 	}
 	missing -= len(waiting)

@@ -278,21 +278,7 @@ func (s *synced) checkLeavingPace() error {
 	if s.disruption == nil || len(s.plan.Create) == 0 || !slices.ContainsFunc(s.plan.Leaving, isDrain) {
 		return nil
 	}
-	stay, starting, added := len(s.plan.Create), len(s.plan.Create), len(s.plan.Create)
-	for _, p := range s.activePods() {
-		if isDeleted(s.plan, p) {
-			added--
-			continue
-		}
-		if stay++; !s.isAvailable(p) && !s.isDrainedNode(p.Spec.NodeName) {
-			starting++
-		}
-	}
-	for _, p := range s.Pods {
-		if nodes.IsFinished(p) && isDeleted(s.plan, p) {
-			added-- // it has just failed, or was replaced before
-		}
-	}
+	stay, starting, added := s.countStarting()
 	drained := 0
 	for _, l := range s.plan.Leaving {
 		if isDrain(l) {
@@ -310,6 +296,26 @@ func (s *synced) checkLeavingPace() error {
 		return fmt.Errorf("%d pods start, %d are extra, at most %d at a time", starting, extra, most)
 	}
 	return nil
+}
+
+// countStarting returns how many pods count after the plan, how many of them are starting, and how many pods it creates beyond those that it deletes.
+func (s *synced) countStarting() (stay, starting, added int) {
+	stay, starting, added = len(s.plan.Create), len(s.plan.Create), len(s.plan.Create)
+	for _, p := range s.activePods() {
+		if isDeleted(s.plan, p) {
+			added--
+			continue
+		}
+		if stay++; !s.isAvailable(p) && !s.isDrainedNode(p.Spec.NodeName) {
+			starting++
+		}
+	}
+	for _, p := range s.Pods {
+		if nodes.IsFinished(p) && isDeleted(s.plan, p) {
+			added-- // it has just failed, or was replaced before
+		}
+	}
+	return stay, starting, added
 }
 
 // renewed returns the pods that are deleted or begin to leave because of their age.

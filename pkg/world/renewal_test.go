@@ -20,8 +20,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 	if replicas == 0 || replicas > 50 || !w.isAsDesired() {
 		return nil
 	}
-	before, isKnown := w.countNew(), !slices.ContainsFunc(w.activePods(), w.isRevisionLost) && !slices.ContainsFunc(w.oldPods(), w.hasRevisionFailed)
-	revisions := w.activeRevisions()
+	before, isKnown, revisions := w.countNew(), w.keepsRevisions(), w.activeRevisions()
 	w.edit(func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](maxAge)} })
 	w.pass(maxAge * time.Second)
 	began := w.Now
@@ -51,6 +50,11 @@ func (w *World) checkRenewal(v *verdicts) error {
 		return nil
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// keepsRevisions reports whether the replacement of each pod has the revision of that pod, because none is lost or failed.
+func (w *World) keepsRevisions() bool {
+	return !slices.ContainsFunc(w.activePods(), w.isRevisionLost) && !slices.ContainsFunc(w.oldPods(), w.hasRevisionFailed)
 }
 
 // activeRevisions returns the revision of each active pod.
