@@ -34,19 +34,27 @@ func policy(action v1.FailureAction) string {
 	return fmt.Sprintf("failurePolicy: {onFailure: %s, gracePeriodSeconds: 2}", action)
 }
 
-// each runs a test for every bad container and every way. Three pods serve version 1 when the bad one is applied.
-func each(t *testing.T, action v1.FailureAction, test func(s *space, before []corev1.Pod, word, way string)) {
+// A bad revision is applied to three pods that serve version 1, for every bad container and every way. The failure policy is changed meanwhile: the
+// rollout continues, halts, and is rolled back. Then a good revision is rolled out.
+func TestFailurePolicies(t *testing.T) {
 	t.Parallel()
 	for what, fails := range bad {
 		for way, limits := range ways {
 			t.Run(what+"/"+way, func(t *testing.T) {
 				s := newSpace(t)
-				s.apply(spec(3, limits, policy(action), web("1", "")))
+				s.apply(spec(3, limits, policy(v1.ContinueOnFailure), web("1", "")))
 				s.awaitReady(3)
 				s.awaitBaked()
 				before := s.pods()
-				s.apply(spec(3, limits, policy(action), fails.container))
-				test(s, before, fails.word, way)
+				s.apply(spec(3, limits, policy(v1.ContinueOnFailure), fails.container))
+				s.continues(before)
+				s.apply(spec(3, limits, policy(v1.HaltOnFailure), fails.container))
+				s.halts(before, fails.word)
+				s.apply(spec(3, limits, policy(v1.RollbackOnFailure), fails.container))
+				s.rollsBack(before, fails.word, way)
+				s.apply(spec(3, limits, policy(v1.RollbackOnFailure), web("2", "")))
+				s.awaitReady(3)
+				s.answers("2")
 			})
 		}
 	}
@@ -77,65 +85,62 @@ func (s *space) untouched(before []corev1.Pod) int {
 	return count
 }
 
-// Halt: one pod fails, and the others keep serving.
-func TestHalt(t *testing.T) {
-	each(t, v1.HaltOnFailure, func(s *space, before []corev1.Pod, word, _ string) {
-		if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
-			s.T.Errorf("the message does not contain %q: %s", word, message)
-		}
-		if count := s.untouched(before); count != 2 {
-			s.T.Errorf("%d pods serve as before, want 2", count)
-		}
-	})
-}
-
-// Rollback: all pods are back at version 1. In place, they have the same UID and address.
-func TestRollback(t *testing.T) {
-	each(t, v1.RollbackOnFailure, func(s *space, before []corev1.Pod, word, way string) {
-		if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
-			s.T.Errorf("the message does not contain %q: %s", word, message)
-		}
-		s.Await("3 pods to be available", func() (any, bool) {
-			manager := s.manager()
-			return harness.Brief(manager), manager.Status.AvailableReplicas == 3
-		})
-		s.answers("1")
-		if count := s.untouched(before); count != 2 {
-			s.T.Errorf("%d pods were left alone, want 2", count)
-		}
-		same := 0
+// continues checks that failing pods do not stop the rollout, but that the limits do: one pod is unavailable, and the next one waits for it.
+func (s *space) continues(before []corev1.Pod) {
+	s.T.Helper()
+	s.Await("a pod to fail twice", func() (any, bool) {
 		for _, pod := range s.pods() {
-			for _, was := range before {
-				if pod.UID == was.UID && pod.Status.PodIP == was.Status.PodIP {
-					same++
+			for _, status := range pod.Status.ContainerStatuses {
+				waiting := status.State.Waiting
+				if waiting != nil && (waiting.Reason == "CrashLoopBackOff" || waiting.Reason == "ImagePullBackOff") {
+					return pod.Name, true
 				}
 			}
 		}
-		if want := map[string]int{"in place": 3, "replaced": 2}[way]; same != want {
-			s.T.Errorf("%d pods are the same as before, want %d", same, want)
-		}
+		return harness.Brief(s.manager()), false
 	})
+	if reason := harness.ConditionOf(s.manager(), v1.ConditionReady).Reason; reason == v1.ReasonHalted || reason == v1.ReasonRolledBack {
+		s.T.Errorf("the rollout does not continue: %s", reason)
+	}
+	if count := s.untouched(before); count != 2 {
+		s.T.Errorf("%d pods serve as before, want 2", count)
+	}
 }
 
-// Continue: failing pods do not stop the rollout, but the limits do: one pod is unavailable, and the next one waits for it.
-func TestContinue(t *testing.T) {
-	each(t, v1.ContinueOnFailure, func(s *space, before []corev1.Pod, _, way string) {
-		s.Await("a pod to fail twice", func() (any, bool) {
-			for _, pod := range s.pods() {
-				for _, status := range pod.Status.ContainerStatuses {
-					waiting := status.State.Waiting
-					if waiting != nil && (waiting.Reason == "CrashLoopBackOff" || waiting.Reason == "ImagePullBackOff") {
-						return pod.Name, true
-					}
-				}
-			}
-			return harness.Brief(s.manager()), false
-		})
-		if count := s.untouched(before); count != 2 {
-			s.T.Errorf("%d pods serve as before, want 2", count)
-		}
-		s.apply(spec(3, ways[way], policy(v1.ContinueOnFailure), web("2", "")))
-		s.awaitReady(3)
-		s.answers("2")
+// halts checks that one pod fails, and that the others keep serving.
+func (s *space) halts(before []corev1.Pod, word string) {
+	s.T.Helper()
+	if message := s.awaitReason(v1.ConditionReady, v1.ReasonHalted); !strings.Contains(message, word) {
+		s.T.Errorf("the message does not contain %q: %s", word, message)
+	}
+	if count := s.untouched(before); count != 2 {
+		s.T.Errorf("%d pods serve as before, want 2", count)
+	}
+}
+
+// rollsBack checks that all pods are back at version 1. In place, they have the same UID and address.
+func (s *space) rollsBack(before []corev1.Pod, word, way string) {
+	s.T.Helper()
+	if message := s.awaitReason(v1.ConditionReady, v1.ReasonRolledBack); !strings.Contains(message, word) {
+		s.T.Errorf("the message does not contain %q: %s", word, message)
+	}
+	s.Await("3 pods to be available", func() (any, bool) {
+		manager := s.manager()
+		return harness.Brief(manager), manager.Status.AvailableReplicas == 3
 	})
+	s.answers("1")
+	if count := s.untouched(before); count != 2 {
+		s.T.Errorf("%d pods were left alone, want 2", count)
+	}
+	same := 0
+	for _, pod := range s.pods() {
+		for _, was := range before {
+			if pod.UID == was.UID && pod.Status.PodIP == was.Status.PodIP {
+				same++
+			}
+		}
+	}
+	if want := map[string]int{"in place": 3, "replaced": 2}[way]; same != want {
+		s.T.Errorf("%d pods are the same as before, want %d", same, want)
+	}
 }
