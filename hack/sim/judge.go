@@ -26,6 +26,8 @@ const (
 	grace = 5 * time.Second
 	// released is how long the controller may take to see that a pod no longer has an owner.
 	released = 10 * time.Second
+	// lookedFor is how long before an adoption the controller may have looked for the PodManager.
+	lookedFor = 2 * time.Second
 	// available is how long a pod has to be ready to count as available for any minReadySeconds.
 	available = 40 * time.Second
 )
@@ -41,9 +43,11 @@ type judge struct {
 	out map[string]time.Time
 	// ready and unready have the times at which a pod last became ready, and last stopped being ready.
 	ready, unready map[types.UID]time.Time
-	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a delete or patch of a pod.
+	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a delete or patch of a pod, and looked the
+	// time at which a replica last sent a get of a PodManager.
 	orphaned map[types.UID]time.Time
 	sent     map[*apiserver.Request]time.Time
+	looked   map[string]time.Time
 	// writes are the controller's recent writes, except to Leases and events. changed is when any client last changed any other object.
 	writes     []write
 	changed    time.Time
@@ -79,7 +83,8 @@ type write struct {
 
 func newJudge(c *Cluster) *judge {
 	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, out: map[string]time.Time{}, pace: newPace(), timely: newTimely(),
-		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{}}
+		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{},
+		looked: map[string]time.Time{}}
 }
 
 // violate records a violated guarantee. The caller holds the lock.
@@ -231,11 +236,17 @@ func (j *judge) seeReadiness(before, pod *corev1.Pod, c *apiserver.Change) {
 	}
 }
 
-// checkAdoption checks that the new owner of a pod exists, or existed when the controller sent the request. A new pod is different: its create may have
-// been in flight when the owner was deleted, and the garbage collector deletes such a pod.
+// checkAdoption checks that the new owner of a pod exists, or existed when the controller last looked, shortly before it sent the request: no request can
+// depend on another object. A new pod is different: its create may have been in flight when the owner was deleted, and the garbage collector deletes
+// such a pod.
 func (j *judge) checkAdoption(pod *corev1.Pod, c *apiserver.Change) {
-	known := j.managers[ownerOf(pod)]
-	if isReplica(c.Request) && (known == nil || known.isGone && known.goneAt.Before(j.sent[c.Request])) {
+	known, sent := j.managers[ownerOf(pod)], j.sent[c.Request]
+	wasThere := known != nil && !known.isGone
+	if known != nil && known.isGone {
+		looked := j.looked[c.Request.Client+"/"+known.key]
+		wasThere = !known.goneAt.Before(sent) || !known.goneAt.Before(looked) && sent.Sub(looked) <= lookedFor
+	}
+	if isReplica(c.Request) && !wasThere {
 		j.violate("%s/%s gets an owner that does not exist: %v", pod.Namespace, pod.Name, c.Request)
 	}
 }

@@ -41,6 +41,9 @@ func (j *judge) request(r *apiserver.Request) {
 	if r.Resource.Name == "pods" && (r.Verb == "delete" || r.Verb == "patch") {
 		j.sent[r] = time.Now()
 	}
+	if r.Resource.Name == "podmanagers" && r.Verb == "get" {
+		j.looked[r.Client+"/"+r.Namespace+"/"+r.Name] = time.Now()
+	}
 	kind := r.String()
 	if r.Verb == "create" {
 		kind += nameIn(r)

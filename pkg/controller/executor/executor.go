@@ -97,13 +97,17 @@ func (e *Executor) holdBack(key cache.ObjectName, hold requeue.BackoffKey, failu
 // meantime, the cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
 const newManagerAge = 10 * time.Second
 
+// liveFor is how long what was read live counts as current. Reading a slow API server may have taken longer.
+const liveFor = time.Second
+
 // isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, for example
 // if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating, deleting or
 // adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without this read.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) bool {
 	now, manager := e.Clock.Now(), observed.Manager
 	age := now.Sub(manager.CreationTimestamp.Time)
-	if observed.IsLive || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
+	isLive := observed.IsLive && now.Sub(observed.Now) < liveFor
+	if isLive || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
 		return false
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
