@@ -12,13 +12,15 @@ import (
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
 
-// script hands pods over. A PodManager that is paused from the start adopts pods and creates none, so it does not matter that the garbage
-// collector removes the old owner from one pod after the other. A label with the hash of the PodManager's revision makes the pods part of that
-// revision. The script deletes nothing until all pods are known to exist and the controller has written the PodManager's status.
+// script hands pods over. A PodManager that is paused from the start adopts pods and creates none as long as no pod has a revision, so it does not
+// matter that the garbage collector removes the old owner from one pod after the other. Once all are adopted, a label with the hash of the
+// PodManager's revision makes them part of that revision. The script deletes nothing until all pods are known to exist and the controller has
+// written the PodManager's status.
 //
-// A run may be cut off anywhere, and the next run continues. The PodManager is marked from its creation until it is resumed. The manifest is applied
-// and the pods are labelled only while the source is as it was, because only then are the pods known to have its template. Once the source is gone,
-// the mark tells an unfinished run from a finished one, after which a release may have given the PodManager and its pods another template.
+// A run may be cut off anywhere, and the next run continues. The PodManager is marked from its creation until it is resumed. The manifest is applied,
+// and the revision of the pods is noted, only while the source is as it was, because only then are the pods known to have its template. Once the
+// source is gone, the mark tells an unfinished run from a finished one, after which a release may have given the PodManager and its pods another
+// template.
 var script = template.Must(template.New("script").Parse(`#!/bin/sh
 # Hands the pods of {{.From}} in namespace {{.Namespace}} over to PodManager {{.Name}}: {{.Pods}} in all. No pod is restarted, none is replaced.
 #
@@ -73,8 +75,9 @@ if [ "$#" -gt 0 ]; then
 	k patch horizontalpodautoscalers.autoscaling '{{.}}' --type=merge -p '{{$.ScaleTarget}}'
 {{- end}}
 
-	# 3. Label the pods as those of the PodManager and of its revision. It adopts them once they have no other owner.
-	k label pods "$@" '{{.Label}}={{.Name}}' "{{.RevisionLabel}}=${revision##*-}" --overwrite
+	# 3. Note the pods' revision, and label the pods as those of the PodManager, which adopts them once they have no other owner.
+	k annotate {{.Managers}} '{{.Name}}' "{{.Noted}}=${revision##*-}" --overwrite
+	k label pods "$@" '{{.Label}}={{.Name}}' '{{.RevisionLabel}}-' --overwrite
 fi
 
 # 4. Delete the owners of the pods, but not the pods, so that the PodManager adopts them.
@@ -87,13 +90,21 @@ k delete controllerrevisions.apps{{range .Revisions}} '{{.}}'{{end}} --ignore-no
 {{- end}}
 k wait '{{.Managers}}/{{.Name}}' --for=jsonpath='{.status.replicas}'={{.Pods}} --timeout=2m
 
-# 5. {{if .StaysPaused}}Remove the annotation{{else}}Resume the PodManager, and remove the annotation{{end}}: the handover is complete.
+# 5. Make the pods part of the revision that was noted.
+revision=$(k get {{.Managers}} '{{.Name}}' -o jsonpath='{.metadata.annotations.{{.NotedPath}}}')
+k label pods --selector='{{.Label}}={{.Name}},!{{.RevisionLabel}}' "{{.RevisionLabel}}=$revision"
+
+# 6. {{if .StaysPaused}}Remove the annotations{{else}}Resume the PodManager, and remove the annotations{{end}}: the handover is complete.
 k patch {{.Managers}} '{{.Name}}' --type=merge -p '{{.Finish}}'
 k wait '{{.Managers}}/{{.Name}}' --for=condition=Ready --timeout=10m
 `))
 
-// mark is the annotation of a PodManager that has yet to get the pods of an object. It holds the UID of the object.
-const mark = v1.GroupName + "/handover-from"
+// mark is the annotation of a PodManager that has yet to get the pods of an object. It holds the UID of the object. noted holds the hash of the
+// revision that has the template of these pods.
+const (
+	mark  = v1.GroupName + "/handover-from"
+	noted = v1.GroupName + "/handover-revision"
+)
 
 // handover holds the values that the script needs.
 type handover struct {
@@ -104,12 +115,12 @@ type handover struct {
 	Generation, Pods   int64
 	Manifest           string
 	StaysPaused        bool
-	// MarkPath is the key of the mark in a JSONPath. Finish is the merge patch that ends the handover.
-	MarkPath, Finish string
-	Notes            []string
-	Autoscalers      []string
-	ScaleTarget      string
-	Sets, Revisions  []string
+	// Noted is the key of the annotation noted. MarkPath and NotedPath are the keys in a JSONPath. Finish is the merge patch that ends the handover.
+	Noted, MarkPath, NotedPath, Finish string
+	Notes                              []string
+	Autoscalers                        []string
+	ScaleTarget                        string
+	Sets, Revisions                    []string
 
 	Label, RevisionLabel string
 }
@@ -147,7 +158,8 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	if err := unstructured.SetNestedField(paused.Object, string(h.UID), "metadata", "annotations", mark); err != nil {
 		return "", err
 	}
-	h.MarkPath, h.Finish = strings.ReplaceAll(mark, ".", `\.`), finish(h.StaysPaused)
+	h.Noted, h.MarkPath, h.NotedPath = noted, strings.ReplaceAll(mark, ".", `\.`), strings.ReplaceAll(noted, ".", `\.`)
+	h.Finish = finish(h.StaysPaused)
 	if h.Manifest, err = encode(paused); err != nil {
 		return "", err
 	}
@@ -156,10 +168,10 @@ func Adopt(object *unstructured.Unstructured, result Result, live Live, resource
 	return text.String(), err
 }
 
-// finish returns the merge patch that removes the mark and, unless the PodManager is to stay paused, resumes it. It is one patch, so that a
+// finish returns the merge patch that removes the annotations and, unless the PodManager is to stay paused, resumes it. It is one patch, so that a
 // PodManager that works has no mark.
 func finish(staysPaused bool) string {
-	unmark := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}`, mark)
+	unmark := fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:null}}`, mark, noted)
 	if staysPaused {
 		return unmark + "}"
 	}

@@ -47,9 +47,10 @@ func TestAdopt(t *testing.T) {
 		"# Hands the pods of Deployment web in namespace shop over to PodManager web: 3 in all.", "--namespace='shop'",
 		"k get deployments.apps 'web' --ignore-not-found", `uid=="uid-new"`, "'uid-Deployment/4/')", `[ "$#" -eq 3 ]`,
 		"    apps.mycompany.com/handover-from: uid-Deployment\n",
-		"\n  paused: true\n", "k patch horizontalpodautoscalers.autoscaling 'scaler'", `k label pods "$@" 'podmanager=web' "apps.mycompany.com/revision=${revision##*-}" --overwrite`,
+		"\n  paused: true\n", "k patch horizontalpodautoscalers.autoscaling 'scaler'", `"apps.mycompany.com/handover-revision=${revision##*-}"`,
+		`k label pods "$@" 'podmanager=web' 'apps.mycompany.com/revision-' --overwrite`,
 		"k delete deployments.apps 'web' --cascade=orphan", "k delete replicasets.apps 'web-old' 'web-new' --cascade=orphan",
-		"--for=jsonpath='{.status.replicas}'=3", `"spec":{"paused":false}}`, "--for=condition=Ready",
+		"--for=jsonpath='{.status.replicas}'=3", `"apps.mycompany.com/revision=$revision"`, `"spec":{"paused":false}}`, "--for=condition=Ready",
 	} {
 		next := strings.Index(got[at:], want)
 		if next < 0 {
@@ -73,6 +74,7 @@ case "$1 $2" in
 'get podmanagers.apps.mycompany.com')
 	case "$*" in
 	*observedGeneration*) printf %s "$SEEN" ;;
+	*handover-revision*) printf x1 ;;
 	*) printf %s "$MANAGER" ;;
 	esac ;;
 'apply -f') cat >/dev/null && echo apply ;;
@@ -105,11 +107,16 @@ func TestAdoptRunsAgain(t *testing.T) {
 		donePaused, markedByElse = "MANAGER=/true", "MANAGER=uid-other/true"
 		pods                     = "PODS=a b "
 	)
-	begin := []string{"apply", "label pods a b podmanager=web apps.mycompany.com/revision=x1 --overwrite"}
+	begin := []string{
+		"apply", "annotate podmanagers.apps.mycompany.com web apps.mycompany.com/handover-revision=x1 --overwrite",
+		"label pods a b podmanager=web apps.mycompany.com/revision- --overwrite",
+	}
 	end := []string{
 		"delete deployments.apps web --cascade=orphan --ignore-not-found", "delete replicasets.apps web-1 --cascade=orphan --ignore-not-found",
 		"wait podmanagers.apps.mycompany.com/web --for=jsonpath={.status.replicas}=2 --timeout=2m",
-		`patch podmanagers.apps.mycompany.com web --type=merge -p {"metadata":{"annotations":{"apps.mycompany.com/handover-from":null}},"spec":{"paused":false}}`,
+		"label pods --selector=podmanager=web,!apps.mycompany.com/revision apps.mycompany.com/revision=x1",
+		`patch podmanagers.apps.mycompany.com web --type=merge -p {"metadata":{"annotations":` +
+			`{"apps.mycompany.com/handover-from":null,"apps.mycompany.com/handover-revision":null}},"spec":{"paused":false}}`,
 		"wait podmanagers.apps.mycompany.com/web --for=condition=Ready --timeout=10m",
 	}
 	already := []string{"PodManager web has the pods of Deployment web already: nothing was changed"}
