@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -27,6 +28,15 @@ func (s *space) permitWithoutResizeAndDrain(account string) {
 		s.T.Fatal(err)
 	}
 	s.Kubectl("create", "rolebinding", "limited", "--role", "limited", "--serviceaccount", account)
+	s.Await("the API server to know the permissions", func() (any, bool) {
+		review, err := shared.kube.AuthorizationV1().SubjectAccessReviews().Create(s.Ctx, &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User:               "system:serviceaccount:" + account,
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: s.Name, Verb: "get", Resource: "namespaces"},
+			},
+		}, metav1.CreateOptions{})
+		return review, err == nil && review.Status.Allowed
+	})
 }
 
 // A controller that runs with -resize-and-drain=false needs no permission to patch pods/resize and pods/status, and reports no error without it. A
