@@ -109,6 +109,17 @@ func TestFailedPods(t *testing.T) {
 	}
 }
 
+// The status names the failed pod whose backoff ends next, on whichever side of the rollout it is.
+func TestNextBackoff(t *testing.T) {
+	for want, ago := range map[string][2]time.Duration{"web-0": {9 * time.Second, time.Second}, "web-3": {time.Second, 9 * time.Second}} {
+		m := Next(4, Partition("2"), MaxFailed("3"))
+		plan := Make(RollingOut(m, FailedPod(0, ago[0], 1), Pod(1), Pod(2, V2), FailedPod(3, ago[1], 1, V2)))
+		if plan.Waiting == nil || plan.Waiting.Pod.Name != want {
+			t.Errorf("waits for %v, want %s", plan.Waiting, want)
+		}
+	}
+}
+
 // A PodManager whose pods always fail creates few pods.
 func TestAlwaysFailing(t *testing.T) {
 	const replicas = 3

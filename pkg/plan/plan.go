@@ -320,9 +320,8 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	return unreplaced
 }
 
-// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or will be gone: the plan deletes them, or the user has
-// marked them for deletion. surplus are finished pods that get no replacement of their own, because fewer pods are missing. Leaving pods that are not
-// covered get replacements of their own.
+// failingAndGone returns the failing pods of a revision that are gone and have no replacement, or that the user has marked for deletion. surplus are
+// finished pods that get no replacement of their own, because fewer pods are missing. Leaving pods that are not covered get replacements of their own.
 func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surplus []health.Retry) (uids []types.UID) {
 	if revision != r.Revisions.Update {
 		return nil

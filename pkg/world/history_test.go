@@ -21,7 +21,7 @@ func (s *synced) checkHistory() error {
 	return s.checkFailedPods()
 }
 
-// checkOldRevisions checks that of the revisions that nothing uses, revisionHistoryLimit are kept, the newest ones.
+// checkOldRevisions checks that the plan deletes no revision that is in use. Of the others, it keeps the newest ones, up to revisionHistoryLimit.
 func (s *synced) checkOldRevisions() error {
 	var unused []*appsv1.ControllerRevision
 	pods := slices.Concat(s.observed.Pods, s.observed.Orphans)
