@@ -11,10 +11,7 @@ import (
 )
 
 // TestReplay plays seeds repeatedly: the result must be the same in most tries. SIM_TRIES=100 plays whole courses that many times each, and
-// SIM_SEED=5 selects another seed.
-//
-// The seeds have courses without shards. With shards, as in seed 2, requests for several Leases and caches are in flight at the same instant, and
-// most tries differ.
+// SIM_SEED=5 selects another seed. Seed 2 has shards.
 func TestReplay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("this test checks the simulation, not the controller")
@@ -25,11 +22,11 @@ func TestReplay(t *testing.T) {
 	course, enough := trouble, 95 // of 100
 	tries, err := strconv.Atoi(os.Getenv("SIM_TRIES"))
 	if err != nil {
-		// The machine may disturb one of a few tries. Without package luck, no two tries are the same.
-		tries, course.Length, enough = 4, 20*time.Second, 50
+		// One of a few tries may differ. Without package luck, no two tries are the same.
+		tries, course.Length, enough = 4, 20*time.Second, 75
 	}
 	course.Traced = true
-	seeds := []uint64{1, 3, 7}
+	seeds := []uint64{1, 2, 7}
 	if seed, err := strconv.ParseUint(os.Getenv("SIM_SEED"), 10, 64); err == nil {
 		seeds = []uint64{seed}
 	}

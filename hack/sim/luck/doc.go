@@ -3,7 +3,7 @@
 // to the runtime's descriptor of the current thread. It finds the location by watching what changes when the runtime draws a random number. If it
 // does not find it, as on another architecture or another version of Go, it does nothing.
 //
-// It also keeps the runtime from preempting goroutines because other processes use the CPU.
+// It also stops the runtime's monitor thread, which would preempt goroutines because other processes use the CPU.
 //
 // It is for tests that run with GOMAXPROCS=1.
 package luck
