@@ -7,7 +7,7 @@
 //	shards.go, replicas.go, takeover.go    replicas that share the work; their group; how soon they take over from each other
 //	network.go                             connections that go dead
 //	restore.go, webhook.go                 parts of the control plane that go back in time, or break
-//	deletion.go                            a namespace that is deleted; a garbage collector that is down
+//	collector.go                           a garbage collector that is down
 //	nodes.go                               nodes that are drained or lost
 //	fields.go                              all values of a spec, by the real schema
 package scenarios

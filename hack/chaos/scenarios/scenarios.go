@@ -40,7 +40,6 @@ func All() []testenv.Scenario {
 			OursOnly: true, Do: in(webhookBreaks)},
 		{Name: "conversion", About: "the webhook that converts between v1 and v1alpha1 is dead, hangs, answers garbage, or has an expired certificate",
 			Alone: true, OursOnly: true, Limit: 10 * time.Minute, Do: in(conversionBreaks)},
-		{Name: "namespace-terminating", About: "the namespace is deleted in the middle of a scale-up", Short: true, Do: in(namespaceTerminating)},
 		{Name: "nodes", About: "nodes are drained and lost, while users churn and the controller is killed; drains must end, and budgets hold",
 			Short: true, OursOnly: true, Do: in(drainsAndLosses)},
 		{Name: "collector-away", About: "an owner is deleted and another gets its name while no garbage collector runs",
