@@ -23,8 +23,6 @@ func (a scene) branch(part string) scene { return scene{a.Branch(part)} }
 // All returns all scenarios, in the order of the table.
 func All() []testenv.Scenario {
 	return []testenv.Scenario{
-		{Name: "churn", About: "objects and pods come, change and go at random; the controller is killed every second or so",
-			Runs: 3, Short: true, Do: in(churnWithKills)},
 		{Name: "split-brain", About: "leaders are stopped in the middle of work until their lease has expired, and continue while their successors work",
 			Runs: 5, Short: true, Do: in(splitBrain)},
 		{Name: "standby", About: "a standby sees 20 000 events about pods, then the leader is stopped; its memory does not grow, and it takes over at once",
