@@ -56,13 +56,27 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// difference returns the first lines in which two traces differ. What happens at the same instant has no order.
+// difference returns the first lines in which two traces differ, around the place where they do. What happens at the same instant has no order.
 func difference(a, b []string) (inA, inB string) {
 	a, b = append(slices.Sorted(slices.Values(a)), "the end"), append(slices.Sorted(slices.Values(b)), "the end")
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
-			return a[i], b[i]
+			return excerpts(a[i], b[i])
 		}
 	}
 	return "something that is not in the trace", "something that is not in the trace"
+}
+
+// excerpts returns the beginnings of two lines, and what they have where they begin to differ.
+func excerpts(a, b string) (inA, inB string) {
+	const beginning, around = 100, 200
+	at := 0
+	for at < min(len(a), len(b)) && a[at] == b[at] {
+		at++
+	}
+	excerpt := func(line string) string {
+		from := max(min(beginning, len(line)), at-around)
+		return line[:min(beginning, len(line))] + " ... " + line[from:min(len(line), max(from, at+around))]
+	}
+	return excerpt(a), excerpt(b)
 }

@@ -66,7 +66,7 @@ func (s *story) note(text string, content []byte) {
 	_, _ = h.Write(content)
 	s.all += h.Sum64()
 	if s.isTraced {
-		s.trace = append(s.trace, fmt.Sprintf("%16.9f %s %.300q", time.Since(s.began).Seconds(), text, content))
+		s.trace = append(s.trace, fmt.Sprintf("%16.9f %s %q", time.Since(s.began).Seconds(), text, content))
 	}
 }
 

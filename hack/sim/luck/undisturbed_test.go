@@ -11,10 +11,9 @@ func TestUndisturbed(t *testing.T) {
 	if !IsKnown() || runtime.GOOS != "linux" {
 		t.Skip("the monitor is not stopped here")
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	Undisturbed()
-	others, isDone := 0, false
+	others, isDone, ended := 0, false, make(chan struct{})
 	go func() {
+		defer close(ended)
 		for !isDone {
 			others++
 			runtime.Gosched()
@@ -23,6 +22,7 @@ func TestUndisturbed(t *testing.T) {
 	for began := time.Now(); time.Since(began) < 100*time.Millisecond; {
 	}
 	isDone = true
+	defer func() { <-ended }()
 	if others > 0 {
 		t.Errorf("another goroutine ran %d times meanwhile", others)
 	}
