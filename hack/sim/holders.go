@@ -38,10 +38,14 @@ func (j *judge) seeLease(c *apiserver.Change) {
 	j.leases[lease.Name] = holding{identity, c.Request.Client, j.sent[c.Request].Add(time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second)}
 }
 
-// checkHolder checks that a process held the Lease of a PodManager when it sent a write to one of its objects. The write may arrive much later.
+// checkHolder checks that a process held the Lease of a PodManager when it sent a write to one of its objects. The write may arrive much later. A pod
+// that a user has given the label of another shard is seen by that shard's holder, who gives it back.
 func (j *judge) checkHolder(c *apiserver.Change) {
 	sent, deployed := j.heldAt[c.Request], j.deployed[c.Request.Client]
 	if !deployed.elects || j.wasRewound || sent == nil {
+		return
+	}
+	if before := c.Old; before != nil && sent[leaseName+"-shard-"+before.GetLabels()[v1.LabelShard]] {
 		return
 	}
 	for _, manager := range managersOf(c) {
