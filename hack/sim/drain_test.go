@@ -13,16 +13,18 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/dice"
 )
 
+// allServe is how many pods the PodManager has, and the budget requires.
+const allServe = 6
+
 // A budget lets no pod be missing. The drain of each node ends nevertheless, because the controller creates replacements first, and at no moment fewer
 // pods serve than the budget requires.
 func TestDrainEnds(t *testing.T) {
 	inCluster(t, func(t *testing.T, c *Cluster) {
-		const replicas = 6
 		c.setOutage(nodeNames[0], "") // writes all Nodes
-		c.apply(t, "team-a", "web", replicas, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain} })
+		c.apply(t, "team-a", "web", allServe, func(m *v1.PodManager) { m.Spec.Disruption = &v1.Disruption{OnDrain: v1.ReplaceDrain} })
 		c.await(t, "team-a", "web", isReady)
 		_, err := c.kube.PolicyV1().PodDisruptionBudgets("team-a").Create(c.ctx, &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "web"},
-			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(replicas)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}},
+			Spec: policyv1.PodDisruptionBudgetSpec{MinAvailable: ptr.To(intstr.FromInt32(allServe)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{v1.LabelManager: "web"}}},
 		}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -33,10 +35,10 @@ func TestDrainEnds(t *testing.T) {
 			for range 600 {
 				pause(c.ctx, time.Second)
 				serving := int32(c.serving(t))
-				if serving < replicas {
+				if serving < allServe {
 					t.Fatalf("%d pods serve during the drain of %s", serving, name)
 				}
-				c.allow(t, serving, replicas)
+				c.allow(t, serving)
 			}
 			if left := c.kubelets.on(name); len(left) > 0 {
 				t.Errorf("after 10 minutes, %d pods are left on %s", len(left), name)
@@ -47,12 +49,12 @@ func TestDrainEnds(t *testing.T) {
 }
 
 // allow writes the status of the budget as the disruption controller does.
-func (c *Cluster) allow(t *testing.T, serving, needed int32) {
+func (c *Cluster) allow(t *testing.T, serving int32) {
 	t.Helper()
 	client := c.kube.PolicyV1().PodDisruptionBudgets("team-a")
 	budget, err := client.Get(c.ctx, "web", metav1.GetOptions{})
 	if err == nil {
-		budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: serving, DesiredHealthy: needed, DisruptionsAllowed: serving - needed}
+		budget.Status = policyv1.PodDisruptionBudgetStatus{ObservedGeneration: 1, CurrentHealthy: serving, DesiredHealthy: allServe, DisruptionsAllowed: serving - allServe}
 		_, err = client.UpdateStatus(c.ctx, budget, metav1.UpdateOptions{})
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func TestNamespaceIsDeleted(t *testing.T) {
 		}
 		pause(c.ctx, 10*time.Second)
 		for _, name := range []string{"podmanagers", "controllerrevisions", "pods"} {
-			c.deleteAll(t, "team-a", name)
+			c.deleteAll(t, name)
 			pause(c.ctx, 5*time.Second)
 		}
 		pause(c.ctx, time.Minute)
@@ -59,10 +59,10 @@ var resourceOf = map[string]schema.GroupVersionResource{
 	"podmanagers": podManagers, "controllerrevisions": {Group: "apps", Version: "v1", Resource: "controllerrevisions"}, "pods": {Version: "v1", Resource: "pods"},
 }
 
-// deleteAll deletes all objects of a resource in a namespace, as the namespace controller does.
-func (c *Cluster) deleteAll(t *testing.T, namespace, name string) {
+// deleteAll deletes all objects of a resource in team-a, as the namespace controller does.
+func (c *Cluster) deleteAll(t *testing.T, name string) {
 	t.Helper()
-	err := c.graph.Resource(resourceOf[name]).Namespace(namespace).DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+	err := c.graph.Resource(resourceOf[name]).Namespace("team-a").DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type layout struct {
 type processor struct {
 	id     int32
 	status uint32
-	link   uintptr
+	_      uintptr
 	// ticks counts how often the scheduler has chosen a goroutine. Every 61st time, it prefers those that did not fit into the processor's own queue,
 	// as when a process with shards ends and more than 256 goroutines wake up at the same instant.
 	ticks uint32
