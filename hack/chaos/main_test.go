@@ -17,14 +17,14 @@ func TestChoose(t *testing.T) {
 	}{
 		"all":                   {"", &campaign{}, &campaign{complete: true, duration: completeTime}, false},
 		"all, with a seed":      {"", &campaign{seed: 7}, &campaign{seed: 7, complete: true, duration: completeTime}, false},
-		"one":                   {"churn", &campaign{seed: 7}, &campaign{seed: 7}, false},
+		"one":                   {"split-brain", &campaign{seed: 7}, &campaign{seed: 7}, false},
 		"the same every time":   {"", &campaign{short: true}, &campaign{seed: shortSeed, withoutPeer: true}, false},
 		"short, with a seed":    {"", &campaign{short: true, seed: 7}, &campaign{seed: 7, withoutPeer: true}, false},
-		"many rounds of one":    {"churn", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
+		"many rounds of one":    {"split-brain", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
 		"many rounds of all":    {"", &campaign{seed: 7, rounds: 50}, &campaign{seed: 7, withoutPeer: true}, false},
 		"all, but not for long": {"", &campaign{seed: 7, duration: time.Minute}, &campaign{seed: 7, duration: time.Minute, timed: true}, false},
 		"all, for long":         {"", &campaign{seed: 7, duration: time.Hour}, &campaign{seed: 7, duration: time.Hour, timed: true, complete: true}, false},
-		"one, for a time":       {"churn", &campaign{seed: 7, duration: time.Hour}, &campaign{seed: 7, duration: time.Hour, timed: true}, false},
+		"one, for a time":       {"split-brain", &campaign{seed: 7, duration: time.Hour}, &campaign{seed: 7, duration: time.Hour, timed: true}, false},
 		"one that there is not": {"nonsense", &campaign{}, &campaign{}, true},
 		"no regular expression": {"(", &campaign{}, &campaign{}, true},
 	}

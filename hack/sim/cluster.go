@@ -112,6 +112,7 @@ func (c *Cluster) config(transport *apiserver.Client) *rest.Config {
 
 // observe passes each write on to the components that need it.
 func (c *Cluster) observe(change *apiserver.Change) {
+	c.story.wrote(change)
 	pod, _ := change.New.(*corev1.Pod)
 	switch change.Request.Resource.Name {
 	case "pods":
@@ -153,6 +154,11 @@ func pause(ctx context.Context, length time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// upTo returns a random time, in nanoseconds so that hardly any two things happen at the same instant: their order would be the scheduler's.
+func upTo(d dice.Dice, longest time.Duration) time.Duration {
+	return time.Duration(d.IntN(int(longest)))
 }
 
 // namespaces are the users' namespaces. The controller runs in podmanager-system.

@@ -130,7 +130,7 @@ func (c *Cluster) supervise(slot int) {
 	c.running.Go(func() {
 		for generation := 1; ; generation++ {
 			<-c.replica(slot).ended
-			if !pause(c.ctx, time.Duration(500+d.IntN(5000))*time.Millisecond) {
+			if !pause(c.ctx, 500*time.Millisecond+upTo(d, 5*time.Second)) {
 				return
 			}
 			c.story.tell("%s is started again", name)
@@ -155,7 +155,7 @@ func (c *Cluster) troubled(course Course) {
 	var acting sync.WaitGroup
 	for _, u := range c.users {
 		acting.Go(func() {
-			pause(c.ctx, time.Duration(u.dice.IntN(1000))*time.Millisecond)
+			pause(c.ctx, upTo(u.dice, time.Second))
 			u.create()
 			u.live(deadline, every)
 		})
@@ -169,7 +169,7 @@ func (c *Cluster) troubled(course Course) {
 	if slices.Contains(c.troubles, "network") {
 		c.changeWeather()
 	}
-	for !c.judge.isBroken() && time.Now().Before(deadline) && pause(c.ctx, time.Duration(c.dice.IntN(20_000))*time.Millisecond) {
+	for !c.judge.isBroken() && time.Now().Before(deadline) && pause(c.ctx, upTo(c.dice, 20*time.Second)) {
 		if !course.Fair {
 			c.happen()
 		}
@@ -212,7 +212,7 @@ func (c *Cluster) stopReplica(slot int) {
 }
 
 func (c *Cluster) freezeReplica(slot int) {
-	frozen, lasts := c.replica(slot), time.Duration(c.dice.IntN(60))*time.Second
+	frozen, lasts := c.replica(slot), upTo(c.dice, time.Minute)
 	c.story.tell("%s is frozen for %v", frozen.name, lasts)
 	c.judge.trouble("", time.Now().Add(lasts+restarting))
 	thaw := frozen.freeze()
@@ -271,7 +271,7 @@ func (c *Cluster) disturbPod() {
 
 // failPods makes the pods of a namespace fail as soon as they run, as if their nodes had run out of disk space.
 func (c *Cluster) failPods() {
-	where, lasts, d := dice.Pick(c.dice, namespaces...), time.Duration(30+c.dice.IntN(60))*time.Second, dice.New(c.dice.Uint64())
+	where, lasts, d := dice.Pick(c.dice, namespaces...), 30*time.Second+upTo(c.dice, time.Minute), dice.New(c.dice.Uint64())
 	c.story.tell("all pods of %s fail for %v", where, lasts)
 	c.running.Go(func() {
 		for end := time.Now().Add(lasts); time.Now().Before(end) && !c.judge.isBroken() && pause(c.ctx, time.Second); {

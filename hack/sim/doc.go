@@ -9,7 +9,8 @@
 //	faults.go    faults between a replica and the API server
 //	users.go     users who create, edit, scale, orphan and delete
 //	rules.go     admission that refuses, changes or delays writes for a while
-//	judge.go     the guarantees: at every version; final.go when all is calm again; pace.go, timely.go about frequency and delays
+//	judge.go     the guarantees: at every version; final.go when all is calm again; pace.go, timely.go about frequency and delays;
+//	             holders.go about Leases
 //	story.go     what happened, in order: users' actions, faults, and the controller's requests with their answers
 //
 // The tests play a fixed set of seeds. make search TIME=10m plays other seeds for that long. It prints the first violations and the end of the

@@ -81,7 +81,7 @@ var errReset = errors.New("read: connection reset by peer")
 
 // latency returns how long a request takes in one direction.
 func latency(d dice.Dice) time.Duration {
-	return time.Duration(200+d.IntN(4800)) * time.Microsecond
+	return 200*time.Microsecond + upTo(d, 4800*time.Microsecond)
 }
 
 // Before implements apiserver.Faults.
@@ -115,7 +115,7 @@ func (l *line) Before(ctx context.Context, r *apiserver.Request) error {
 		l.tell(0, "429: %v", r)
 		return apierrors.NewTooManyRequests("too many requests, please try again later", 1+d.IntN(3))
 	default:
-		late := time.Duration(d.IntN(2000)) * time.Millisecond
+		late := upTo(d, 2*time.Second)
 		if d.Chance(0.2) {
 			late *= 30
 		}
@@ -195,7 +195,7 @@ func (l *line) Watch(stream *apiserver.Stream) {
 
 // follow injects a fault into a watch from time to time.
 func (l *line) follow(stream *apiserver.Stream, d dice.Dice) {
-	for pause(l.ctx, time.Duration(d.IntN(120_000))*time.Millisecond) && !stream.HasEnded() {
+	for pause(l.ctx, upTo(d, 2*time.Minute)) && !stream.HasEnded() {
 		if _, rate := l.rates(); d.Chance(rate) {
 			l.disturb(stream, d)
 		}
@@ -215,7 +215,7 @@ func (l *line) disturb(stream *apiserver.Stream, d dice.Dice) {
 		l.tell(0, "cut: %v", r)
 		stream.Cut(errReset)
 	default:
-		stalls := time.Duration(d.IntN(90)) * time.Second
+		stalls := upTo(d, 90*time.Second)
 		l.tell(stalls, "stalls for %v: %v", stalls, r)
 		stream.Pause()
 		if pause(l.ctx, stalls) {

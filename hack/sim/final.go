@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
@@ -90,7 +91,20 @@ func (j *judge) checkStatus(known *managed) {
 		j.violate("%s: the status is of generation %d, the spec of %d", known.key, s.ObservedGeneration, m.Generation)
 	case int(s.Replicas) != count || int(s.ReadyReplicas) != ready:
 		j.violate("%s: the status says %d pods, %d ready; there are %d, %d ready", known.key, s.Replicas, s.ReadyReplicas, count, ready)
+	case j.c.rules.prunes != "podNames" && !slices.Equal(slices.Sorted(slices.Values(s.PodNames)), j.activeOf(m.UID)):
+		j.violate("%s: the status names the pods %v; there are %v", known.key, s.PodNames, j.activeOf(m.UID))
 	}
+}
+
+// activeOf returns the names of an owner's active pods, in order.
+func (j *judge) activeOf(owner types.UID) (names []string) {
+	for _, pod := range j.pods {
+		if ownerOf(pod) == owner && isActive(pod) {
+			names = append(names, pod.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // checkBroken checks that the status of an object that cannot be decoded says so.

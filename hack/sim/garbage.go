@@ -113,7 +113,7 @@ func (g *collector) run() {
 			return
 		}
 		for {
-			if !pause(g.ctx, time.Duration(1+g.dice.IntN(300))*time.Millisecond) {
+			if !pause(g.ctx, time.Millisecond+upTo(g.dice, 300*time.Millisecond)) {
 				return
 			}
 			content, resource, dependents, more := g.next()

@@ -43,11 +43,15 @@ type judge struct {
 	out map[string]time.Time
 	// ready and unready have the times at which a pod last became ready, and last stopped being ready.
 	ready, unready map[types.UID]time.Time
-	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a delete or patch of a pod, and looked the
-	// time at which a replica last sent a get of a PodManager.
+	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a write, heldAt the Leases that the process
+	// held then, and looked the time at which a replica last sent a get of a PodManager.
 	orphaned map[types.UID]time.Time
 	sent     map[*apiserver.Request]time.Time
+	heldAt   map[*apiserver.Request]map[string]bool
 	looked   map[string]time.Time
+	// leases has who holds each Lease. deployed has the settings of each process.
+	leases   map[string]holding
+	deployed map[string]settings
 	// writes are the controller's recent writes, except to Leases and events. changed is when any client last changed any other object.
 	writes     []write
 	changed    time.Time
@@ -84,7 +88,7 @@ type write struct {
 func newJudge(c *Cluster) *judge {
 	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, out: map[string]time.Time{}, pace: newPace(), timely: newTimely(),
 		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{},
-		looked: map[string]time.Time{}}
+		heldAt: map[*apiserver.Request]map[string]bool{}, looked: map[string]time.Time{}, leases: map[string]holding{}, deployed: map[string]settings{}}
 }
 
 // violate records a violated guarantee. The caller holds the lock.
@@ -99,7 +103,10 @@ func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch c.Request.Resource.Name {
-	case "leases", "events":
+	case "leases":
+		j.seeLease(c)
+		return
+	case "events":
 		return
 	case "podmanagers":
 		j.seeManager(c)
@@ -110,6 +117,7 @@ func (j *judge) see(c *apiserver.Change, pod *corev1.Pod) {
 	}
 	j.changed = time.Now()
 	if isReplica(c.Request) {
+		j.checkHolder(c)
 		j.writes = append(j.writes, write{time.Now(), c})
 		for time.Since(j.writes[0].at) > 2*quiet {
 			j.writes = j.writes[1:]
@@ -179,8 +187,8 @@ func (j *judge) seeManager(c *apiserver.Change) {
 	}
 }
 
-// decoded returns the PodManager after a change; nil if it cannot be decoded. Few changes affect the spec, so it is decoded only then. It does not use the
-// converter of apimachinery, which lets numbers overflow.
+// decoded returns the PodManager after a change; nil if it cannot be decoded. Few changes affect the spec, so it is decoded only then. For the spec, it does
+// not use the converter of apimachinery, which lets numbers overflow.
 func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
 	manager := &v1.PodManager{}
 	if before == nil || c.New.GetGeneration() != before.Generation || c.Request.Verb == "restore" {
@@ -195,8 +203,8 @@ func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
 		return manager
 	}
 	manager.Status = v1.PodManagerStatus{}
-	status, err := json.Marshal(c.New.(*unstructured.Unstructured).Object["status"])
-	if err != nil || json.Unmarshal(status, &manager.Status) != nil {
+	status, _ := c.New.(*unstructured.Unstructured).Object["status"].(map[string]any)
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(status, &manager.Status) != nil {
 		return nil
 	}
 	return manager

@@ -176,7 +176,7 @@ func (r *podRunner) wait(longest time.Duration) {
 
 // step takes the kubelet's next step after a short delay. It reports whether there was one.
 func (r *podRunner) step(pod *corev1.Pod) bool {
-	if !pause(r.ctx, time.Duration(20+r.dice.IntN(1500))*time.Millisecond) {
+	if !pause(r.ctx, 20*time.Millisecond+upTo(r.dice, 1500*time.Millisecond)) {
 		return false
 	}
 	luck.Seed(r.dice.Uint64())
@@ -237,7 +237,7 @@ func (r *podRunner) writeStatus(pod *corev1.Pod) {
 // stop ends the containers of a terminating pod within its grace period, and then deletes the pod.
 func (r *podRunner) stop(pod *corev1.Pod) {
 	grace := ptr.Deref(pod.DeletionGracePeriodSeconds, 30)
-	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, time.Duration(r.dice.Int64N(grace*1000+1))*time.Millisecond) || r.isLost(pod) {
+	if grace > 0 && pod.Spec.NodeName != "" && !pause(r.ctx, upTo(r.dice, time.Duration(grace)*time.Second)) || r.isLost(pod) {
 		return
 	}
 	if len(pod.Finalizers) == 0 || grace > 0 {

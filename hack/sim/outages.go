@@ -36,7 +36,7 @@ func outageDice(seed uint64) *dice.Dice {
 
 // loseNodes lets nodes be drained and lost until the deadline. In the end all nodes are back.
 func (c *Cluster) loseNodes(d dice.Dice, deadline time.Time) {
-	for pause(c.ctx, time.Duration(d.IntN(60))*time.Second) && time.Now().Before(deadline) && !c.judge.isBroken() {
+	for pause(c.ctx, upTo(d, time.Minute)) && time.Now().Before(deadline) && !c.judge.isBroken() {
 		name := dice.Pick(d, nodeNames...)
 		switch before := c.kubelets.outage(name); {
 		case before == lost || before == cordoned && d.Chance(0.7):
@@ -92,7 +92,7 @@ func (c *Cluster) writeNode(name string) error {
 
 // drain evicts the pods of a node after a while.
 func (c *Cluster) drain(d dice.Dice, name string) {
-	after := time.Duration(d.IntN(90)) * time.Second
+	after := upTo(d, 90*time.Second)
 	c.running.Go(func() {
 		for pause(c.ctx, after) && c.kubelets.outage(name) == cordoned && !c.judge.isBroken() {
 			for _, pod := range c.kubelets.on(name) {
@@ -108,7 +108,7 @@ func (c *Cluster) drain(d dice.Dice, name string) {
 
 // evictLost lets the node controller delete the pods of a lost node after a while. They stay until their kubelet is back.
 func (c *Cluster) evictLost(d dice.Dice, name string) {
-	after := time.Duration(20+d.IntN(300)) * time.Second
+	after := 20*time.Second + upTo(d, 5*time.Minute)
 	c.running.Go(func() {
 		if !pause(c.ctx, after) || c.kubelets.outage(name) != lost {
 			return

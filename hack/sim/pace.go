@@ -33,13 +33,19 @@ func newPace() pace {
 
 // request handles every request of the controller before it is sent.
 func (j *judge) request(r *apiserver.Request) {
-	if r.Resource == nil || r.Resource.Name == "leases" || r.Resource.Name == "events" || r.Verb == "list" || r.Verb == "watch" {
+	if r.Resource == nil || r.Resource.Name == "events" || r.Verb == "list" || r.Verb == "watch" {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if r.Resource.Name == "pods" && (r.Verb == "delete" || r.Verb == "patch") {
+	if r.Verb != "get" {
 		j.sent[r] = time.Now()
+	}
+	if r.Resource.Name == "leases" {
+		return
+	}
+	if r.Verb != "get" {
+		j.heldAt[r] = j.held(r.Client)
 	}
 	if r.Resource.Name == "podmanagers" && r.Verb == "get" {
 		j.looked[r.Client+"/"+r.Namespace+"/"+r.Name] = time.Now()

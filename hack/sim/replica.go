@@ -31,13 +31,14 @@ type replica struct {
 // start starts a process of the controller.
 func (c *Cluster) start(name string) *replica {
 	r := &replica{line: &line{weather: c.weather, name: name, onRequest: c.sent, onAnswer: c.answered}, settings: c.settings, ended: make(chan struct{})}
+	c.judge.started(name, c.settings)
 	ctx, stop := context.WithCancel(klog.NewContext(c.ctx, c.logger.WithName(name)))
 	r.stop = stop
 	c.running.Go(func() {
 		defer close(r.ended)
 		defer stop()
 		// The processes start at different instants. Each is busy while it starts, and its goroutines must not take turns with those of another process.
-		pause(ctx, time.Duration(hashOf(name)%1000)*time.Millisecond)
+		pause(ctx, time.Duration(hashOf(name)%uint64(time.Second)))
 		if err := c.runController(ctx, r); err != nil && ctx.Err() == nil {
 			c.story.tell("%s has ended: %v", name, err)
 		}

@@ -128,13 +128,13 @@ func (r *rules) imposeRandom(d dice.Dice) {
 		status.Status, status.Message = metav1.StatusFailure, fmt.Sprintf("admission webhook %q denied the request: %s", "rules", added.words)
 		added.refusal = &apierrors.StatusError{ErrStatus: status}
 	case "slow":
-		added.delay, added.what = time.Duration(1+d.IntN(10))*time.Second, "slow"
+		added.delay, added.what = time.Second+upTo(d, 10*time.Second), "slow"
 	case "map":
 		added.mapsImages, added.resource, added.operation, added.what = true, "pods", dice.Pick(d, apiserver.Create, apiserver.Update), "images are mapped"
 	default:
 		added.quota, added.resource, added.what = fmt.Sprintf("quota-%d", r.count), "pods", fmt.Sprintf("a quota of %d", d.IntN(10))
 	}
-	lasts := time.Duration(1+d.IntN(300)) * time.Second
+	lasts := time.Second + upTo(d, 5*time.Minute)
 	r.c.story.tell("rule %d for %v: %q of %s in %s: %s", r.count, lasts, added.operation, added.resource, added.namespace, added.what)
 	r.impose(added, lasts)
 }

@@ -66,7 +66,16 @@ func (s *story) note(text string, content []byte) {
 	_, _ = h.Write(content)
 	s.all += h.Sum64()
 	if s.isTraced {
-		s.trace = append(s.trace, fmt.Sprintf("%13.6f %s %.300q", time.Since(s.began).Seconds(), text, content))
+		s.trace = append(s.trace, fmt.Sprintf("%16.9f %s %q", time.Since(s.began).Seconds(), text, content))
+	}
+}
+
+// wrote adds a write of any client to the trace.
+func (s *story) wrote(c *apiserver.Change) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isTraced {
+		s.trace = append(s.trace, fmt.Sprintf("%16.9f written as version %d: %v", time.Since(s.began).Seconds(), c.Version, c.Request))
 	}
 }
 

@@ -72,7 +72,7 @@ func (u *user) note(what string, err error) {
 
 // live acts from time to time until the deadline.
 func (u *user) live(deadline time.Time, every time.Duration) {
-	for pause(u.c.ctx, time.Duration(u.dice.Int64N(int64(2*every)))) && time.Now().Before(deadline) && !u.c.judge.isBroken() {
+	for pause(u.c.ctx, upTo(u.dice, 2*every)) && time.Now().Before(deadline) && !u.c.judge.isBroken() {
 		u.act()
 	}
 }
@@ -120,15 +120,15 @@ func (u *user) delete() {
 	policy := dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan)
 	u.deleteWith(policy)
 	if policy == metav1.DeletePropagationOrphan && u.dice.Chance(0.5) {
-		pause(u.c.ctx, time.Duration(u.dice.IntN(5))*time.Second)
+		pause(u.c.ctx, upTo(u.dice, 5*time.Second))
 		u.handOver()
 	}
 	if u.dice.Chance(0.5) {
-		pause(u.c.ctx, time.Duration(u.dice.IntN(20_000))*time.Millisecond)
+		pause(u.c.ctx, upTo(u.dice, 20*time.Second))
 		u.create()
 	}
 	if u.dice.Chance(0.2) { // delete it a second time
-		pause(u.c.ctx, time.Duration(u.dice.IntN(3000))*time.Millisecond)
+		pause(u.c.ctx, upTo(u.dice, 3*time.Second))
 		u.deleteWith(dice.Pick(u.dice, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan))
 	}
 }

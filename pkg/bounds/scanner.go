@@ -42,12 +42,13 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 	if t == quantityType {
 		return s.quantity(depth)
 	}
-	if t != nil && reflect.PointerTo(t).Implements(unmarshalerType) {
-		t = nil // it decodes itself: a time, an IntOrString, or raw bytes
+	known := shapeOf(t)
+	if known.decodesItself {
+		t = nil
 	}
 	switch s.next() {
 	case '{':
-		return s.object(t, depth)
+		return s.object(t, known.fields, depth)
 	case '[':
 		return s.array(t, depth)
 	case '"':
@@ -59,9 +60,8 @@ func (s *scanner) value(t reflect.Type, depth int) error {
 }
 
 // object scans the fields of a struct, or the entries of a map.
-func (s *scanner) object(t reflect.Type, depth int) error {
+func (s *scanner) object(t reflect.Type, fields map[string]reflect.Type, depth int) error {
 	s.at++
-	fields := fieldsOf(t)
 	for first := true; s.next() != '}'; first = false {
 		if !first && !s.skip(',') {
 			return s.malformed()
@@ -210,17 +210,37 @@ func (s *scanner) malformed() error {
 	return &tooMuch{what: fmt.Sprintf("malformed JSON at byte %d", s.at)}
 }
 
-// known caches the fields of each struct type.
-var known sync.Map // map[string]reflect.Type by reflect.Type
+// shape is what the scanner needs to know about a type.
+type shape struct {
+	// fields has the types of a struct's fields by their JSON names. It is nil for other types.
+	fields map[string]reflect.Type
+	// decodesItself is true for a time, an IntOrString, or raw bytes.
+	decodesItself bool
+}
 
-// fieldsOf returns the types of a struct's fields by their JSON names. It returns nil if t is not a struct.
+var (
+	// shapes caches the shape of each type.
+	shapes sync.Map // map[reflect.Type]*shape
+	// unknown is the shape of a value that is not decoded.
+	unknown = &shape{}
+)
+
+func shapeOf(t reflect.Type) *shape {
+	if t == nil {
+		return unknown
+	}
+	if found, ok := shapes.Load(t); ok {
+		return found.(*shape)
+	}
+	found := &shape{decodesItself: reflect.PointerTo(t).Implements(unmarshalerType)}
+	if t.Kind() == reflect.Struct && !found.decodesItself {
+		found.fields = fieldsOf(t)
+	}
+	shapes.Store(t, found)
+	return found
+}
+
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	if t == nil || t.Kind() != reflect.Struct {
-		return nil
-	}
-	if fields, ok := known.Load(t); ok {
-		return fields.(map[string]reflect.Type)
-	}
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -236,6 +256,5 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 			fields[name] = field.Type
 		}
 	}
-	known.Store(t, fields)
 	return fields
 }

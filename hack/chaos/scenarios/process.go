@@ -28,22 +28,6 @@ func (a scene) churnFor(length time.Duration, meanwhile func(ctx context.Context
 	})
 }
 
-// churnWithKills kills the controller every second or so.
-func churnWithKills(a scene) {
-	length := time.Minute
-	if a.Short {
-		length = 15 * time.Second
-	}
-	a.Start()
-	a.churnFor(length, func(ctx context.Context) {
-		if lab.Pause(ctx, time.Duration(200+a.Random.IntN(800))*time.Millisecond) {
-			a.Restart()
-		}
-	})
-	a.Settle()
-	a.Judge()
-}
-
 // killAPIServer kills the API server a few times during churn. Pods that no user touches must survive.
 func killAPIServer(a scene) {
 	kills := 5

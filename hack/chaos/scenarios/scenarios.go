@@ -23,8 +23,6 @@ func (a scene) branch(part string) scene { return scene{a.Branch(part)} }
 // All returns all scenarios, in the order of the table.
 func All() []testenv.Scenario {
 	return []testenv.Scenario{
-		{Name: "churn", About: "objects and pods come, change and go at random; the controller is killed every second or so",
-			Runs: 3, Short: true, Do: in(churnWithKills)},
 		{Name: "split-brain", About: "leaders are stopped in the middle of work until their lease has expired, and continue while their successors work",
 			Runs: 5, Short: true, Do: in(splitBrain)},
 		{Name: "standby", About: "a standby sees 20 000 events about pods, then the leader is stopped; its memory does not grow, and it takes over at once",
@@ -40,7 +38,6 @@ func All() []testenv.Scenario {
 			OursOnly: true, Do: in(webhookBreaks)},
 		{Name: "conversion", About: "the webhook that converts between v1 and v1alpha1 is dead, hangs, answers garbage, or has an expired certificate",
 			Alone: true, OursOnly: true, Limit: 10 * time.Minute, Do: in(conversionBreaks)},
-		{Name: "namespace-terminating", About: "the namespace is deleted in the middle of a scale-up", Short: true, Do: in(namespaceTerminating)},
 		{Name: "nodes", About: "nodes are drained and lost, while users churn and the controller is killed; drains must end, and budgets hold",
 			Short: true, OursOnly: true, Do: in(drainsAndLosses)},
 		{Name: "collector-away", About: "an owner is deleted and another gets its name while no garbage collector runs",

@@ -3,7 +3,6 @@ package apiserver_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -14,11 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/metadata"
-	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/ktesting"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -147,35 +144,4 @@ func TestController(t *testing.T) {
 		stopNode()
 	})
 	t.Logf("the simulation took %v", time.Since(began))
-}
-
-// Twenty PodManagers go through two rollouts in ten minutes.
-func TestTenMinutes(t *testing.T) {
-	began, writes := time.Now(), int64(0)
-	simulate(t, nil, func(t *testing.T, s sim) {
-		ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), klog.Logger{})) // the logs of 20 PodManagers cost more than the simulation
-		client := s.managers.AppsV1().PodManagers("default")
-		for i := range 20 {
-			manager := &v1.PodManager{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("web-", i)}, Spec: v1.PodManagerSpec{Replicas: ptr.To[int32](3), Image: "nginx:0"}}
-			must(client.Create(ctx, manager, create))
-		}
-		stop := startController(ctx, t, s.Server)
-		go tend(ctx, t, s.kube)
-		for rollout := range 2 {
-			time.Sleep(3 * time.Minute)
-			for i := range 20 {
-				must(client.Patch(ctx, fmt.Sprint("web-", i), types.MergePatchType, fmt.Appendf(nil, `{"spec":{"image":"nginx:%d"}}`, rollout+1), patch))
-			}
-		}
-		time.Sleep(4 * time.Minute)
-		for _, manager := range must(client.List(ctx, list)).Items {
-			if !meta.IsStatusConditionTrue(manager.Status.Conditions, v1.ConditionReady) || manager.Status.Image != "nginx:2" {
-				t.Errorf("%s has the status %+v", manager.Name, manager.Status)
-			}
-		}
-		writes = s.Version()
-		stop()
-		cancel()
-	})
-	t.Logf("%d writes took %v", writes, time.Since(began))
 }

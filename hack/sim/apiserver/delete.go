@@ -220,7 +220,7 @@ func (s *Server) deleteCollection(ctx context.Context, r *Request) (*answer, err
 			continue
 		}
 		one := *r
-		one.Namespace, one.Name = o.GetNamespace(), o.GetName()
+		one.Namespace, one.Name, one.text = o.GetNamespace(), o.GetName(), ""
 		if _, _, err := s.remove(ctx, &one, options.DeepCopy()); err != nil && !apierrors.IsNotFound(err) {
 			return nil, err
 		}

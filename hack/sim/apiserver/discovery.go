@@ -1,8 +1,6 @@
 package apiserver
 
 import (
-	"net/http"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +10,7 @@ import (
 // serverVersion is the version of Kubernetes that the server behaves like.
 var serverVersion = version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3", Platform: "linux/amd64"}
 
-// serveOther serves paths that are not objects: discovery, health, and reviews.
+// serveOther serves paths that are not objects: the version, the resources of a group's version, and reviews.
 func (s *Server) serveOther(r *Request) *answer {
 	parts := strings.Split(strings.Trim(r.Path, "/"), "/")
 	switch first := parts[0]; {
@@ -20,45 +18,12 @@ func (s *Server) serveOther(r *Request) *answer {
 		return s.review(r)
 	case r.Verb != "get":
 		return notFound()
-	case first == "readyz", first == "livez", first == "healthz":
-		return &answer{code: http.StatusOK, body: []byte("ok"), text: true}
 	case first == "version":
 		return object200(serverVersion)
-	case first == "api" && len(parts) == 1:
-		return object200(metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"},
-			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{}})
 	case first == "api" && len(parts) == 2:
 		return s.resourceList("", parts[1])
-	case first == "apis" && len(parts) == 1:
-		return object200(metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: s.groups()})
-	case first == "apis" && len(parts) == 2:
-		return s.group(parts[1])
 	case first == "apis" && len(parts) == 3:
 		return s.resourceList(parts[1], parts[2])
-	}
-	return notFound()
-}
-
-// groups returns the API groups other than the core group, each with its only version.
-func (s *Server) groups() []metav1.APIGroup {
-	var groups []metav1.APIGroup
-	for _, r := range s.resources {
-		isThis := func(g metav1.APIGroup) bool { return g.Name == r.Group }
-		if r.Group == "" || slices.ContainsFunc(groups, isThis) {
-			continue
-		}
-		only := metav1.GroupVersionForDiscovery{GroupVersion: r.GroupVersion().String(), Version: r.Version}
-		groups = append(groups, metav1.APIGroup{Name: r.Group, Versions: []metav1.GroupVersionForDiscovery{only}, PreferredVersion: only})
-	}
-	return groups
-}
-
-func (s *Server) group(name string) *answer {
-	for _, group := range s.groups() {
-		if group.Name == name {
-			group.TypeMeta = metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}
-			return object200(group)
-		}
 	}
 	return notFound()
 }

@@ -28,6 +28,7 @@ type Request struct {
 	// Body is the body that the client sent.
 	Body []byte
 
+	text        string // what String returns; empty until the request has been parsed
 	query       url.Values
 	contentType string
 	view        view
@@ -36,6 +37,9 @@ type Request struct {
 }
 
 func (r *Request) String() string {
+	if r.text != "" {
+		return r.text
+	}
 	if r.Resource == nil {
 		return fmt.Sprintf("%s: %s %s", r.Client, r.Verb, r.Path)
 	}
@@ -80,6 +84,7 @@ func (s *Server) parse(client string, request *http.Request) (*Request, error) {
 	if s.resolve(r, request.Method); r.Resource != nil {
 		r.view = r.Resource.viewFor(request.Header.Get("Accept"))
 	}
+	r.text = r.String()
 	return r, nil
 }
 

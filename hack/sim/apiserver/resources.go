@@ -44,10 +44,6 @@ var builtIn = []Resource{
 	{GroupVersionKind: kind("events.k8s.io", "v1", "Event"), Name: "events", traits: createsOnUpdate,
 		fields: []string{"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "reason", "reportingController", "type"}},
 	{GroupVersionKind: kind("apps", "v1", "ControllerRevision"), Name: "controllerrevisions"},
-	{GroupVersionKind: kind("apps", "v1", "ReplicaSet"), Name: "replicasets", traits: workload},
-	{GroupVersionKind: kind("apps", "v1", "StatefulSet"), Name: "statefulsets", traits: workload},
-	{GroupVersionKind: kind("apps", "v1", "Deployment"), Name: "deployments", traits: workload},
-	{GroupVersionKind: kind("autoscaling", "v2", "HorizontalPodAutoscaler"), Name: "horizontalpodautoscalers", traits: hasStatus},
 	{GroupVersionKind: kind("coordination.k8s.io", "v1", "Lease"), Name: "leases", traits: needsVersion | createsOnUpdate},
 	{GroupVersionKind: kind("policy", "v1", "PodDisruptionBudget"), Name: "poddisruptionbudgets", traits: workload | needsVersion},
 }

@@ -16,17 +16,9 @@ func (s *Server) review(r *Request) *answer {
 	case "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":
 		review := &authorizationv1.SelfSubjectAccessReview{}
 		return reviewed(r, review, func() { review.Status.Allowed = s.mayAccess(r.Client, review.Spec.ResourceAttributes) })
-	case "/apis/authorization.k8s.io/v1/subjectaccessreviews":
-		review := &authorizationv1.SubjectAccessReview{}
-		return reviewed(r, review, func() { review.Status.Allowed = s.mayAccess(review.Spec.User, review.Spec.ResourceAttributes) })
 	case "/apis/authentication.k8s.io/v1/selfsubjectreviews":
 		review := &authenticationv1.SelfSubjectReview{}
 		return reviewed(r, review, func() { review.Status.UserInfo.Username = r.Client })
-	case "/apis/authentication.k8s.io/v1/tokenreviews":
-		review := &authenticationv1.TokenReview{}
-		return reviewed(r, review, func() { // a client's name is its token
-			review.Status.Authenticated, review.Status.User.Username = review.Spec.Token != "", review.Spec.Token
-		})
 	}
 	return notFound()
 }

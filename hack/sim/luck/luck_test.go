@@ -2,7 +2,6 @@ package luck
 
 import (
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 )
@@ -37,7 +36,6 @@ func TestSeed(t *testing.T) {
 	if !IsKnown() {
 		t.Skip("the runtime is not known")
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	free := choices()
 	if slices.Equal(free, choices()) {
 		t.Fatal("random choices are the same twice, although there was no seed")
