@@ -181,6 +181,23 @@ func TestReplacementOfLostPodRecovers(t *testing.T) {
 	}
 }
 
+// A pod crashed once at its start, and has recovered. Its node, whose clock is an hour ahead, is lost for a while, and the pod is not ready yet when
+// the node is back. What the pod has recovered from is over.
+func TestLostNodeBringsBackNoFailure(t *testing.T) {
+	pod := Pod(2, V2, ReadyFor(2*time.Minute), Crashed(1, -time.Hour), Written(3*time.Minute))
+	s := Tell(t, Next(3, Limits("0", "1"), replacesLost), Pod(0), Pod(1), pod)
+	lostNodes("node-2")(&s.O)
+	s.After(time.Second)
+	s.After(time.Second)
+	lostNodes()(&s.O)
+	NotReady(pod)
+	Written(-2 * time.Second)(pod)
+	s.After(time.Second)
+	if status := s.After(time.Second); failingIn(status) > 0 {
+		t.Errorf("failing are %v", status.Rollout.Failing)
+	}
+}
+
 // Pods of a drained node serve until they are gone, so that the deadline does not wait for their replacements. It does wait for the other pods of the
 // rollout, however long the node stays cordoned, and for a replacement once the pod before it is gone.
 func TestDeadlineDuringDrain(t *testing.T) {
