@@ -224,9 +224,11 @@ func (r *State) containerCrashWindow(pod *corev1.Pod, status *corev1.ContainerSt
 	}
 }
 
-// HasFailed reports whether the new revision has failed: it was rolled back, or is halted for good and will not be rolled back.
+// HasFailed reports whether the new revision has failed: it was rolled back, or is halted for good and will not be rolled back. If the user chooses
+// rollbacks during a pause, a revision that is marked as failed stays so, because it is rolled back when the pause ends.
 func (r *State) HasFailed() bool {
-	return r.RolledBack || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
+	waits := r.isRolling() && r.Manager.Spec.Paused && r.Manager.OnFailure() == v1.RollbackOnFailure && r.Revisions.IsMarkedFailed()
+	return r.RolledBack || waits || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
 }
 
 // isHaltedForGood reports whether the rollout is halted, and the failing pods have not recovered in time.
