@@ -37,8 +37,11 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 			// The record is about another revision, and is left only because no status was written since the pod's update to the new one.
 		case pod != nil && (record.Recovered || !r.leavesLostNode(pod)):
 			r.records[record.UID] = record
-		case !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
-			orphaned = append(orphaned, r.startOver(record)) // a pod that is gone, or on a lost node, does not recover any more
+		case !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0): // a pod that is gone does not recover any more
+			if record = r.startOver(record); pod != nil {
+				record.Since = *WholeSecond(r.Now) // the replacement of a pod on a lost node has its own time to become ready
+			}
+			orphaned = append(orphaned, record)
 		}
 	}
 	return r.inherit(orphaned, unreplaced)
