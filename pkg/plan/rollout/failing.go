@@ -32,8 +32,12 @@ type FailureRecord struct {
 func (r *State) findFailing(finished []*corev1.Pod) {
 	r.Gone = r.readRecords(finished)
 	for _, record := range r.Gone {
-		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
-		r.failures[record.UID] = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}
+		judged := FailureRecord{FailingPod: record}
+		if !slices.ContainsFunc(r.leaving, func(pod *corev1.Pod) bool { return pod.UID == record.UID }) { // otherwise its time to recover has not begun
+			judged.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
+			judged.wait = max(0, r.untilRecoveryExpires(record))
+		}
+		r.failures[record.UID] = judged
 	}
 	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.hasNoRecord)) {
 		judged, found := r.AssessFailure(pod)
