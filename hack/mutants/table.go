@@ -80,7 +80,7 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byUnit, file: "pkg/plan/rollout/records.go",
-		before: "orphaned = append(orphaned, r.startOver(record))",
+		before: "orphaned = append(orphaned, record)",
 		after:  "_ = record",
 	},
 	{

@@ -41,6 +41,7 @@ func TestFailedRevisionIsMarked(t *testing.T) {
 		"marked once":                   {With(RollingOut(Next(3, one, rolledBack), Pod(0), Pod(1), Pod(2)), marked), nothing},
 		"recovered":                     {With(RollingOut(Next(3, one), Pod(0), Pod(1), Pod(2, V2)), marked), noMark},
 		"the status is lost":            {With(RollingOut(Next(3, one, OnFailure(v1.RollbackOnFailure)), Pod(0), Pod(1), Pod(2)), marked), nothing},
+		"rolled back once it continues": {With(RollingOut(Next(3, one, OnFailure(v1.RollbackOnFailure), Paused), Pod(0), Pod(1), bad), marked), nothing},
 		"proven after all":              {With(RollingOut(Next(3, one, Baking(time.Hour)), Pod(0, V2), Pod(1, V2), Pod(2, V2)), marked), noMark},
 		"the current one":               {With(RollingOut(Next(1), Pod(0, V2)), marked, func(o *Observed) { o.Manager.Status.CurrentRevision = o.Revisions[1].Name }), noMark},
 		"tried again after another one": {With(RollingOut(Next(3, one), Pods3()...), marked, older), noMark},

@@ -77,24 +77,21 @@ func (w *World) loseBlame(p *corev1.Pod) {
 	hidden.blame = blame{}
 }
 
-// passToReplacement passes the blame of a pod that is gone to its replacement, if there is one. If the replacement has failed itself, the two count
-// once, since the first failure: the status may have passed it on while the pod was on a lost node. A replacement that is terminating inherits nothing:
-// the blame would be gone with it.
+// passToReplacement passes the blame of a pod that is gone to its replacement, if there is one: the last one, because the replacement may have finished,
+// and have a replacement that names both. If the replacement has failed itself, the two count once, since the first failure. A replacement that is
+// terminating inherits nothing: the blame would be gone with it.
 func (w *World) passToReplacement(b blame) {
-	for _, p := range slices.Backward(w.Pods) { // the replacement may have finished, and have a replacement that names both
-		if p.DeletionTimestamp != nil {
-			continue
-		}
-		if known := w.hidden[p.UID]; slices.Contains(strings.Split(p.Annotations[v1.AnnotationReplaces], ","), string(b.pod)) && w.hashOf(p) == b.revision {
-			if known.blame.since.IsZero() {
-				known.blame, known.blame.inherited = b, true
-			} else if b.since.Before(known.blame.since) {
-				known.blame.since, known.blame.graceOver = b.since, b.graceOver
-			}
-			return
-		}
+	other := w.replacementOf(b.pod, b.revision)
+	if other == nil {
+		w.lostBlames = append(w.lostBlames, b)
+		return
 	}
-	w.lostBlames = append(w.lostBlames, b)
+	switch known := w.hidden[other.UID]; {
+	case known.blame.since.IsZero():
+		known.blame, known.blame.inherited = b, true
+	case b.since.Before(known.blame.since):
+		known.blame.since, known.blame.graceOver = b.since, b.graceOver
+	}
 }
 
 // loseBlameOnceUpdated returns a function to call after an update in place. If the pod then has another revision, its blame is handled as if the
@@ -203,6 +200,7 @@ func (w *World) noteRecoveries() {
 	for _, p := range w.Pods {
 		hidden := w.hidden[p.UID]
 		hidden.blame.anew = false
+		w.startGraceAnew(p)
 		hidden.blame.told = w.isTold(p)
 		if nodes.IsFinished(p) && !hidden.blame.since.IsZero() && w.countNew() >= w.desiredUpdated() {
 			hidden.mayCountTwice = true
@@ -233,6 +231,33 @@ func (w *World) noteRecoveries() {
 			hidden.blame, hidden.recoveredAt = blame{}, w.Now
 		}
 	}
+}
+
+// startGraceAnew gives the replacement of a lost pod its own time to become ready, once a status has said that the lost pod leaves.
+func (w *World) startGraceAnew(p *corev1.Pod) {
+	known := &w.hidden[p.UID].blame
+	if isTold := slices.ContainsFunc(w.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool {
+		return l.Name == p.Name && l.Cause == v1.LeavingForNodeLoss
+	}); !isTold || known.since.IsZero() || known.graceOver || !w.isLeaving(p) {
+		return
+	}
+	since := w.Now
+	if other := w.replacementOf(p.UID, known.revision); other != nil {
+		since = other.CreationTimestamp.Time
+	}
+	if since.After(known.since) {
+		known.since = since
+	}
+}
+
+// replacementOf returns the last pod of a revision that was created to replace a pod, or nil if there is none. A terminating one does not count.
+func (w *World) replacementOf(uid types.UID, revision string) *corev1.Pod {
+	for _, p := range slices.Backward(w.Pods) {
+		if p.DeletionTimestamp == nil && w.hashOf(p) == revision && slices.Contains(strings.Split(p.Annotations[v1.AnnotationReplaces], ","), string(uid)) {
+			return p
+		}
+	}
+	return nil
 }
 
 // passBlame passes inherited blame on to the pod that the status names instead, or else to another pod that was created since the failure and is not

@@ -80,10 +80,12 @@ func outstanding(pod *corev1.Pod, container string) (ContainerBefore, bool) {
 
 // amountsBefore returns the value of ContainerBefore.Had.
 func (u Update) amountsBefore(own, wanted *corev1.Container) *corev1.ResourceRequirements {
+	// If an interrupted update resizes the container, a kubelet that reports no observed generation may or may not have carried that out.
+	_, isInterrupted := begunRecord(u.Pod).Containers[own.Name]
 	switch had := compare.RestartAmounts(own.Resources, wanted.ResizePolicy); {
 	case len(had.Requests)+len(had.Limits) == 0:
 		return nil
-	case mayBeResizing(u.Pod):
+	case mayBeResizing(u.Pod), isInterrupted && u.Pod.Status.ObservedGeneration == 0:
 		return &corev1.ResourceRequirements{}
 	case compare.HasOtherAmounts(wanted.Resources, had):
 		return &had

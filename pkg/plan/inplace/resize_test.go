@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	. "github.com/mycompany/podmanager/pkg/plan/inplace"
@@ -87,6 +88,34 @@ func TestImageWaitsForResize(t *testing.T) {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}
 		})
+	}
+}
+
+// The update of a pod is interrupted after its resize, and so is the attempt to revert that. A kubelet that reports no observed generation does not show
+// whether it has carried out the resize. So if the container is restarted, its startup probe is awaited.
+func TestRestoreIsInterrupted(t *testing.T) {
+	probed := func(m *v1.PodManager) {
+		m.Spec.Template.Spec.Containers[0].StartupProbe = &corev1.Probe{PeriodSeconds: 5}
+	}
+	before, after := sizedManager("1", "1Gi", probed), sizedManager("1", "2Gi", probed)
+	runs := func(p *corev1.Pod, restarts int32) {
+		Runs("app:1", "id-1", restarts)(p)
+		p.Status.ContainerStatuses[0].State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(Now)}
+	}
+	p := interrupted(before, after, 2, true)
+	p.Status.ObservedGeneration = 0
+	runs(p, 1)
+	resize, err := Update{Pod: p, Step: StepRestore, From: RevisionFor(before), To: RevisionFor(before)}.ResizePatch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, resize)
+	restore(t, p, before)
+	if StatusTrustDelay(p, Now) == 0 {
+		t.Error("reverted: the pod counts as ready before the probe of the restarted container was due")
+	}
+	if runs(p, 2); StatusTrustDelay(p, Now) == 0 {
+		t.Error("restarted again: the pod counts as ready before the probe of the restarted container was due")
 	}
 }
 

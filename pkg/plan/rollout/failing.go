@@ -32,8 +32,12 @@ type FailureRecord struct {
 func (r *State) findFailing(finished []*corev1.Pod) {
 	r.Gone = r.readRecords(finished)
 	for _, record := range r.Gone {
-		record.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
-		r.failures[record.UID] = FailureRecord{record, max(0, r.untilRecoveryExpires(record))}
+		judged := FailureRecord{FailingPod: record}
+		if !slices.ContainsFunc(r.leaving, func(pod *corev1.Pod) bool { return pod.UID == record.UID }) { // otherwise its time to recover has not begun
+			judged.Condemned = record.Condemned || r.untilRecoveryExpires(record) <= 0
+			judged.wait = max(0, r.untilRecoveryExpires(record))
+		}
+		r.failures[record.UID] = judged
 	}
 	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.hasNoRecord)) {
 		judged, found := r.AssessFailure(pod)
@@ -224,9 +228,11 @@ func (r *State) containerCrashWindow(pod *corev1.Pod, status *corev1.ContainerSt
 	}
 }
 
-// HasFailed reports whether the new revision has failed: it was rolled back, or is halted for good and will not be rolled back.
+// HasFailed reports whether the new revision has failed: it was rolled back, or is halted for good and will not be rolled back. If the user chooses
+// rollbacks during a pause, a revision that is marked as failed stays so, because it is rolled back when the pause ends.
 func (r *State) HasFailed() bool {
-	return r.RolledBack || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
+	waits := r.isRolling() && r.Manager.Spec.Paused && r.Manager.OnFailure() == v1.RollbackOnFailure && r.Revisions.IsMarkedFailed()
+	return r.RolledBack || waits || r.isHaltedForGood() && r.Manager.OnFailure() == v1.HaltOnFailure
 }
 
 // isHaltedForGood reports whether the rollout is halted, and the failing pods have not recovered in time.

@@ -33,11 +33,16 @@ func (r *State) readRecords(finished []*corev1.Pod) (gone []v1.FailingPod) {
 	pods := r.recordablePods(unreplaced)
 	for _, record := range r.recordedFailures(pods) {
 		switch pod := pods[record.UID]; {
-		case pod == nil && !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0):
-			orphaned = append(orphaned, r.startOver(record)) // a pod that is gone does not recover any more
-		case pod != nil && !inplace.RevisedAt(pod).After(record.Since.Time):
+		case pod != nil && inplace.RevisedAt(pod).After(record.Since.Time):
+			// The record is about another revision, and is left only because no status was written since the pod's update to the new one.
+		case pod != nil && (record.Recovered || !r.leavesLostNode(pod)):
 			r.records[record.UID] = record
-		} // A record from before the pod's update to the new revision is about another revision, and is left only because no status was written since.
+		case !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0): // a pod that is gone does not recover any more
+			if record = r.startOver(record); pod != nil {
+				record.Since = *WholeSecond(r.Now) // the replacement of a pod on a lost node has its own time to become ready
+			}
+			orphaned = append(orphaned, record)
+		}
 	}
 	return r.inherit(orphaned, unreplaced)
 }
@@ -52,10 +57,10 @@ func (r *State) startOver(record v1.FailingPod) v1.FailingPod {
 }
 
 // recordablePods returns the pods that records can be about, by UID: updated pods, also if they are leaving, and finished pods that have not been
-// replaced. The record of a pod that leaves a lost node passes to its replacement, because the pod cannot recover there.
+// replaced.
 func (r *State) recordablePods(unreplaced []*corev1.Pod) map[types.UID]*corev1.Pod {
 	pods := map[types.UID]*corev1.Pod{}
-	for _, pod := range slices.Concat(r.UpdatedPods, slices.DeleteFunc(r.leavingFrom(newSide), r.leavesLostNode), unreplaced) {
+	for _, pod := range slices.Concat(r.UpdatedPods, r.leavingFrom(newSide), unreplaced) {
 		pods[pod.UID] = pod
 	}
 	return pods
@@ -73,9 +78,10 @@ func (r *State) findUnreplaced(finished []*corev1.Pod) (pods []*corev1.Pod) {
 	return pods
 }
 
-// leavesLostNode reports whether, according to the last status, a pod leaves because its node is lost.
+// leavesLostNode reports whether, according to the last status, a pod leaves because its node is lost. The failure of such a pod passes to its
+// replacement, because the pod cannot recover there. But if the pod has recovered, its record stays: the node may return.
 func (r *State) leavesLostNode(pod *corev1.Pod) bool {
-	return slices.ContainsFunc(r.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == v1.LeavingForNodeLoss })
+	return slices.Contains(r.leaving, pod) && slices.ContainsFunc(r.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool { return l.Name == pod.Name && l.Cause == v1.LeavingForNodeLoss })
 }
 
 // inherit passes the records of pods that are gone to their replacements, even those that have finished themselves. If no pod is missing, other pods

@@ -163,20 +163,42 @@ func TestNodeCondemnsNothing(t *testing.T) {
 	}
 }
 
-// A pod crashes, and its node is lost before the pod is ready. Its replacement takes over its record, and the halt ends when the replacement has been
-// available for long enough.
+// A pod crashes, and its node is lost before the pod is ready. Its replacement takes over its record, but has its own time to become ready. The halt
+// ends when the replacement has been available for long enough.
 func TestReplacementOfLostPodRecovers(t *testing.T) {
 	patient := func(m *v1.PodManager) { m.Spec.FailurePolicy.GracePeriodSeconds = ptr.To[int32](300) }
 	pod := Pod(2, V2, NotReady)
 	s := Tell(t, Next(3, Rollback, Limits("0", "1"), patient, replacesLost), Pod(0), Pod(1), pod)
 	Crashing(pod)
 	s.After(time.Second)
+	s.After(250 * time.Second)
 	lostNodes("node-2")(&s.O)
-	s.After(time.Minute)
-	s.O.Pods = append(s.O.Pods, Pod(3, V2, Replacing("web-2"), ReadyFor(-61*time.Second)))
+	s.After(time.Second)
+	replacement := Pod(3, V2, Replacing("web-2"), NotReady, CreatedAgo(-252*time.Second))
+	s.O.Pods = append(s.O.Pods, replacement)
+	s.After(time.Second)
+	s.HasNotFailed(s.After(290*time.Second), "the replacement still has 10 seconds")
+	ReadyFor(-543 * time.Second)(replacement)
 	s.After(time.Second)
 	status := s.After(301 * time.Second)
 	if s.HasNotFailed(status, "the replacement has been available for long enough"); failingIn(status) > 0 {
+		t.Errorf("failing are %v", status.Rollout.Failing)
+	}
+}
+
+// A pod crashed once at its start, and has recovered. Its node, whose clock is an hour ahead, is lost for a while, and the pod is not ready yet when
+// the node is back. What the pod has recovered from is over.
+func TestLostNodeBringsBackNoFailure(t *testing.T) {
+	pod := Pod(2, V2, ReadyFor(2*time.Minute), Crashed(1, -time.Hour), Written(3*time.Minute))
+	s := Tell(t, Next(3, Limits("0", "1"), replacesLost), Pod(0), Pod(1), pod)
+	lostNodes("node-2")(&s.O)
+	s.After(time.Second)
+	s.After(time.Second)
+	lostNodes()(&s.O)
+	NotReady(pod)
+	Written(-2 * time.Second)(pod)
+	s.After(time.Second)
+	if status := s.After(time.Second); failingIn(status) > 0 {
 		t.Errorf("failing are %v", status.Rollout.Failing)
 	}
 }
