@@ -36,7 +36,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 		e.trackWrite(key, pod)
 		return PodResult{Pod: pod}
 	case apierrors.IsAlreadyExists(err):
-		return e.resolveNameInUse(ctx, key, manager, wanted.Name, err)
+		return e.resolveNameInUse(ctx, key, wanted.Name, err)
 	default:
 		if outcomeIsUnknown(err) {
 			e.States.Of(key).MarkUnsettled(wanted.Name)
@@ -46,28 +46,18 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// resolveNameInUse does a live read of the pod that already has the name of a pod to create, and that the cache did not show. Nothing has failed:
-// the next sync knows the pod, takes another name, releases the pod, or finds the name free.
-func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
-	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return PodResult{Err: fmt.Errorf("checking who controls pod %s: %w", name, err)}
-	}
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
-	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
+// resolveNameInUse looks up the pod that already has the name of a pod to create, and that the cache did not show. Nothing has failed: the next sync
+// knows the pod, takes another name, releases the pod, or finds the name free.
+func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, name string, inUse error) PodResult {
+	isOutside, err := e.LookUp(ctx, key, name)
+	switch {
 	case err != nil:
-		logger.V(2).Info("Pod was not created: its name was in use, and is free again")
-	case isShown:
-		logger.V(2).Info("Pod was not created: a pod of this name exists, and the cache does not show it yet")
-		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
-	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
-		logger.V(2).Info("Pod is controlled by the PodManager, but its labels keep it out of the cache")
-		e.States.Of(key).MarkUnsettled(name)
+		return PodResult{Err: err}
+	case isOutside:
+		return PodResult{taken: true}
 	default:
-		logger.V(2).Info("Pod was not created: another pod has its name")
-		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
+		return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 	}
-	return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 }
 
 // outcomeIsUnknown reports whether a failed write may have been applied: the API server has not responded, or has given up halfway.
