@@ -78,9 +78,6 @@ type ContainerBefore struct {
 	// Optional is set if the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may never
 	// carry out.
 	Optional bool `json:"optional,omitempty"`
-	// Seen is never written any more. Earlier versions, which recorded several updates together, wrote the restart count at the last update here if
-	// it differed from Restarts.
-	Seen int32 `json:"seen,omitempty"`
 }
 
 // decoded caches Records by the text of their annotation, because every plan reads each of them several times.

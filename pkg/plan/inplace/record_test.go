@@ -190,7 +190,6 @@ func TestRecordsOfOtherVersions(t *testing.T) {
 		"a reverted image that still runs":   {before: `{"imageID":"id-2","restarts":3,"from":"app:2","generation":1,"optional":true}`, updating: true},
 		"one of several resizes":             {before: `{"imageID":"id-1","restarts":3,"had":{},"generation":1,"optional":true}`},
 		"memory, not yet":                    {before: `{"imageID":"id-1","restarts":3,"had":{"requests":{"cpu":"1","memory":"2Gi"}},"generation":2}`, updating: true},
-		"crashes before the last of them":    {before: `{"imageID":"id-0","from":"app:0","generation":1,"seen":1}`},
 		"crashes since":                      {before: `{"imageID":"id-0","from":"app:0","generation":1}`, crashes: 1},
 	}
 	for name, test := range tests {
