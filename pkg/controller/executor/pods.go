@@ -27,7 +27,7 @@ import (
 func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) PodResult {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
-	e.stamp(wanted)
+	e.stamp(&wanted.ObjectMeta)
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:

@@ -86,7 +86,11 @@ func (n *Nodes) Run(ctx context.Context) {
 	handled, _ := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { n.set(obj.(*corev1.Node)) },
 		UpdateFunc: func(_, obj any) { n.set(obj.(*corev1.Node)) },
-		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
+		DeleteFunc: func(obj any) {
+			if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+				n.replace(key.Name, nil)
+			}
+		},
 	})
 	factory.StartWithContext(ctx)
 	if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
@@ -101,14 +105,6 @@ func (n *Nodes) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.zones, n.listing = map[string]node{}, map[string]zone{}, true
-}
-
-// lastNode returns the name of a deleted node.
-func lastNode(obj any) string {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return tombstone.Key
-	}
-	return obj.(*corev1.Node).Name
 }
 
 // nodeConditions are the conditions that show that a node is lost or is about to be drained.
