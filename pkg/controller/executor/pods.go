@@ -34,7 +34,7 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod), "revision", creation.Revision.Name)
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)
-		return PodResult{Pod: pod}
+		return e.unlessAltered(ctx, key, manager, PodResult{Pod: pod}, wanted.Labels)
 	case apierrors.IsAlreadyExists(err):
 		return e.resolveNameInUse(ctx, key, wanted.Name, err)
 	default:
@@ -58,6 +58,37 @@ func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, n
 	default:
 		return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 	}
+}
+
+// unlessAltered returns the result of a create, unless admission has altered the pod. In that case it deletes the pod, which no plan would count: each
+// sync would create another one.
+func (e *Executor) unlessAltered(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, r PodResult, labels map[string]string) PodResult {
+	altered := alteredByAdmission(r.Pod, manager, labels)
+	if altered == nil {
+		return r
+	}
+	deletion := rollout.Deletion{Pod: r.Pod, Why: "altered by admission"}
+	if deleted := e.deletePod(ctx, key, manager, deletion); deleted.Err != nil {
+		klog.FromContext(ctx).Error(deleted.Err, "Failed to delete a pod that admission has altered", "pod", klog.KObj(r.Pod))
+	}
+	return PodResult{Err: fmt.Errorf("creating pod %s: %w", r.Pod.Name, altered)}
+}
+
+// alteredByAdmission returns the refusal that it amounts to if a policy or webhook has admitted a pod without the owner or the labels by which the
+// PodManager knows it. manager may be nil if the request did not set the owner.
+func alteredByAdmission(pod *corev1.Pod, manager *v1.PodManager, labels map[string]string) error {
+	refused := func(what string) error {
+		return apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, fmt.Errorf("an admission policy or webhook has removed or changed %s", what))
+	}
+	if manager != nil && !metav1.IsControlledBy(pod, manager) {
+		return refused("the owner reference")
+	}
+	for _, label := range []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard} {
+		if want, isSet := labels[label]; isSet && pod.Labels[label] != want {
+			return refused("the label " + label)
+		}
+	}
+	return nil
 }
 
 // outcomeIsUnknown reports whether a failed write may have been applied: the API server has not responded, or has given up halfway.
@@ -100,17 +131,22 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 
 // adoptPod makes the PodManager the controller of a pod that has none.
 func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
+	labels := e.labelsToClaim(key, manager)
 	metadata := map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
-		"labels":          e.labelsToClaim(key, manager),
+		"labels":          labels,
 	}
 	if podstate.NeedsSafeToEvict(pod) {
 		metadata["annotations"] = safeToEvict
 	}
 	r := e.patchMetadata(ctx, key, pod, metadata)
-	if r.Pod != nil {
-		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
+	if r.Pod == nil {
+		return r
 	}
+	if altered := alteredByAdmission(r.Pod, manager, labels); altered != nil {
+		return PodResult{Err: fmt.Errorf("adopting pod %s: %w", pod.Name, altered)}
+	}
+	klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
 	return r
 }
 

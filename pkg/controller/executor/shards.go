@@ -27,8 +27,8 @@ func (e *Executor) stamp(object *metav1.ObjectMeta) {
 }
 
 // labelsToClaim returns the labels for a pod that a PodManager adopts.
-func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]any {
-	labels := map[string]any{v1.LabelManagerUID: string(manager.UID)}
+func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]string {
+	labels := map[string]string{v1.LabelManagerUID: string(manager.UID)}
 	if part := e.Scopes.Of(key.Namespace).Shard(); part.Count > 0 {
 		labels[v1.LabelShard] = part.String()
 	}

@@ -44,6 +44,7 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	r := e.patchInPlace(ctx, key, update, patch, err)
 	if r.Err == nil && update.Step == inplace.StepUpdate {
 		metrics.PodsUpdatedInPlace.Inc()
+		r.Err = alteredByAdmission(r.Pod, nil, map[string]string{v1.LabelRevision: update.To.Hash})
 	}
 	return e.noteRefusal(ctx, key, update, resize != nil, r)
 }
