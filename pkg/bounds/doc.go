@@ -7,5 +7,5 @@
 // object, such as a conversion, iterates over it with Fields and Elements, and decodes nothing.
 //
 // Start with bounds.go: Unmarshal, Check and the limits. scanner.go is the scan, and rejects quantities with long exponents. parts.go has Fields and
-// Elements.
+// Elements. cache.go keeps what was derived from texts, limited by their length.
 package bounds

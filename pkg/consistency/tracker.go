@@ -2,7 +2,6 @@ package consistency
 
 import (
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +19,6 @@ type Tracker struct {
 	newest map[Resource]string
 	// since is when the stores fell behind: the time of the first entry in newest. It means nothing while newest is empty.
 	since time.Time
-	// unsettled has the names of objects whose fate only a live read can determine.
-	unsettled map[string]bool
 }
 
 // Saw records that a write or a live read returned this resourceVersion. The store has to catch up with it.
@@ -64,31 +61,6 @@ func (t *Tracker) RecordLive(versions map[Resource]string, now time.Time) {
 	defer t.mu.Unlock()
 	t.newest, t.since = maps.Clone(versions), now
 	maps.DeleteFunc(t.newest, func(_ Resource, version string) bool { return version == "" })
-}
-
-// MarkUnsettled records that only a live read can determine the fate of the object with this name: the response to its create was lost, or
-// the object left the cache without a deletionTimestamp.
-func (t *Tracker) MarkUnsettled(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.unsettled == nil {
-		t.unsettled = map[string]bool{}
-	}
-	t.unsettled[name] = true
-}
-
-// Unsettled returns the names that were passed to MarkUnsettled and not yet to MarkSettled.
-func (t *Tracker) Unsettled() []string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return slices.Sorted(maps.Keys(t.unsettled))
-}
-
-// MarkSettled records that a live read has determined the fate of the object with this name.
-func (t *Tracker) MarkSettled(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.unsettled, name)
 }
 
 // IsNewer reports whether resourceVersion a is newer than b. An empty b means that the store has seen nothing. If the versions cannot be

@@ -1,7 +1,6 @@
 package consistency
 
 import (
-	"slices"
 	"testing"
 	"time"
 )
@@ -77,19 +76,5 @@ func TestWritesAfterALiveRead(t *testing.T) {
 	tracker.Saw(pods, "15", now)
 	if _, behind := tracker.Behind(seen("14", "12"), now); !behind {
 		t.Error("does not wait for its own write")
-	}
-}
-
-func TestUnsettled(t *testing.T) {
-	tracker := &Tracker{}
-	tracker.MarkUnsettled("web-1")
-	tracker.MarkUnsettled("web-0")
-	tracker.MarkUnsettled("web-1")
-	if got, want := tracker.Unsettled(), []string{"web-0", "web-1"}; !slices.Equal(got, want) {
-		t.Errorf("unsettled %v, want %v", got, want)
-	}
-	tracker.MarkSettled("web-0")
-	if got, want := tracker.Unsettled(), []string{"web-1"}; !slices.Equal(got, want) {
-		t.Errorf("unsettled %v, want %v", got, want)
 	}
 }

@@ -50,11 +50,7 @@ func (c *Controller) decide(ctx context.Context, key cache.ObjectName, observed 
 func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.Time) (*plan.Observed, requeue.Requeue, error) {
 	logger := klog.FromContext(ctx)
 	scope := c.Scopes.Of(key.Namespace)
-	relabelled, err := c.resolveUnsettled(ctx, key)
-	if err == nil {
-		err = c.recheckTakenNames(ctx, key, now)
-	}
-	if err != nil {
+	if err := c.lookUpNames(ctx, key, now); err != nil {
 		return nil, requeue.Requeue{}, err
 	}
 	// Get the resourceVersions of the stores before reading the stores, so that what is read is at least that new.
@@ -72,24 +68,7 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 		gather = c.gatherLive
 	}
 	observed, err := gather(ctx, scope, key, now)
-	return c.withRelabelled(key, observed, relabelled), requeue.Requeue{}, err
-}
-
-// withRelabelled adds pods that the PodManager controls but that are not in the cache, because they have lost the label.
-func (c *Controller) withRelabelled(key cache.ObjectName, observed *plan.Observed, relabelled []*corev1.Pod) *plan.Observed {
-	if observed == nil {
-		return nil
-	}
-	for _, pod := range relabelled {
-		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
-		switch {
-		case !metav1.IsControlledBy(pod, observed.Manager):
-			c.States.Of(key).MarkSettled(pod.Name)
-		case !slices.ContainsFunc(observed.Pods, isSame):
-			observed.Pods = append(observed.Pods, pod)
-		}
-	}
-	return observed
+	return observed, requeue.Requeue{}, err
 }
 
 func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key cache.ObjectName, now time.Time) (*plan.Observed, error) {
@@ -105,7 +84,7 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 	}
 	manager = c.States.Of(key).WithWholeStatus(manager)
 	observed := c.newObserved(key, manager, now)
-	claim(observed, scope.PodsOf(manager), scope.RevisionsOf(manager))
+	c.claim(observed, scope.PodsOf(manager), scope.RevisionsOf(manager))
 	observed.PodNamed = func(name string) *corev1.Pod { return scope.PodNamed(key.Namespace, name) }
 	hasCurrent := func(r *appsv1.ControllerRevision) bool { return r.Name == manager.Status.CurrentRevision }
 	if manager.Status.CurrentRevision != "" && manager.DeletionTimestamp == nil && !slices.ContainsFunc(observed.Revisions, hasCurrent) {
@@ -115,10 +94,23 @@ func (c *Controller) gatherCached(ctx context.Context, scope source.Scope, key c
 	return observed, nil
 }
 
-// claim adds pods and revisions to an observation.
-func claim(observed *plan.Observed, pods source.Claims[*corev1.Pod], revisions source.Claims[*appsv1.ControllerRevision]) {
+// claim adds pods and revisions to an observation. It also adds the pods that the cache will never show, because they lack our label. The PodManager
+// releases those that it controls, and leaves their names to the others.
+func (c *Controller) claim(observed *plan.Observed, pods source.Claims[*corev1.Pod], revisions source.Claims[*appsv1.ControllerRevision]) {
 	observed.Pods, observed.Orphans, observed.Leftovers = pods.Own, pods.Orphans, pods.Leftovers
 	observed.Revisions, observed.OrphanRevisions, observed.LeftoverRevisions = revisions.Own, revisions.Orphans, revisions.Leftovers
+	observed.Taken = map[string]bool{}
+	memory := c.States.Of(cache.MetaObjectToName(observed.Manager))
+	for _, pod := range memory.Outside() {
+		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
+		switch {
+		case !metav1.IsControlledBy(pod, observed.Manager) || pod.DeletionTimestamp != nil:
+			observed.Taken[pod.Name] = plan.IsForeign(pod)
+		case !slices.ContainsFunc(observed.Pods, isSame):
+			observed.Pods = append(observed.Pods, pod)
+			memory.MarkUnsettled(pod.Name) // until it is released
+		}
+	}
 }
 
 func pointers[T any](items []T) []*T {
@@ -133,7 +125,7 @@ func pointers[T any](items []T) []*T {
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
 	memory := c.States.Of(key)
 	observed := &plan.Observed{
-		Manager: manager, Remembered: memory.Remembered(manager), Taken: memory.TakenNames(), Holds: memory.HoldsOf(manager),
+		Manager: manager, Remembered: memory.Remembered(manager), Holds: memory.HoldsOf(manager),
 		Capabilities: c.Capabilities, Spreading: c.Spreading, Now: now,
 	}
 	if manager.NeedsNodes() {
@@ -166,7 +158,7 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 	}
 	observed := c.newObserved(key, c.States.Of(key).WithWholeStatus(manager), now)
 	observed.IsLive = true
-	claim(observed, source.Claim(manager, pointers(list.Items)), source.Claim(manager, pointers(revisions.Items)))
+	c.claim(observed, source.Claim(manager, pointers(list.Items)), source.Claim(manager, pointers(revisions.Items)))
 	if err := c.addRelabelled(ctx, scope, observed); err != nil {
 		return nil, err
 	}
@@ -225,53 +217,16 @@ func showsGone(scope source.Scope, observed *plan.Observed) bool {
 	return slices.ContainsFunc(slices.Concat(cached.Own, cached.Orphans), func(pod *corev1.Pod) bool { return !found[pod.UID] })
 }
 
-// resolveUnsettled does a live read of the pods whose fate is unknown: the response to their create was lost, or they left the cache without
-// a deletionTimestamp. It returns the pods that exist without our label. Each sync reads them again until they are released.
-func (c *Controller) resolveUnsettled(ctx context.Context, key cache.ObjectName) (relabelled []*corev1.Pod, err error) {
-	names := c.States.Of(key).Unsettled()
-	results := executor.InParallel(len(names), func(i int) executor.PodResult {
-		c.States.Of(key).MarkSettled(names[i]) // before the read: an event after it marks the name again
-		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, names[i], metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return executor.PodResult{} // never created, or gone
-		}
-		return executor.PodResult{Pod: pod, Err: err}
-	})
-	for i, r := range results {
-		if r.Err != nil {
-			c.States.Of(key).MarkUnsettled(names[i])
-			err = fmt.Errorf("checking whether pod %s exists: %w", names[i], r.Err)
-			continue
-		}
-		klog.FromContext(ctx).V(2).Info("Looked up a pod that the cache does not show", "pod", klog.KRef(key.Namespace, names[i]), "exists", r.Pod != nil)
-		if pod := r.Pod; pod != nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels) {
-			c.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, c.Clock.Now())
-		} else if pod != nil && source.ControllerOf(pod) != nil && pod.DeletionTimestamp == nil {
-			relabelled = append(relabelled, pod)
-			c.States.Of(key).MarkUnsettled(names[i]) // until it is released
-		}
+// lookUpNames does a live read of the pod names for which the cache is not enough.
+func (c *Controller) lookUpNames(ctx context.Context, key cache.ObjectName, now time.Time) (err error) {
+	names := c.States.Of(key).Unsettled(now)
+	for _, r := range executor.InParallel(len(names), func(i int) executor.PodResult {
+		_, err := c.LookUp(ctx, key, names[i])
+		return executor.PodResult{Err: err}
+	}) {
+		err = cmp.Or(err, r.Err)
 	}
-	return relabelled, err
-}
-
-// recheckTakenNames does a live read of the pods that use taken names, if a recheck is due, and drops names that are free again.
-func (c *Controller) recheckTakenNames(ctx context.Context, key cache.ObjectName, now time.Time) error {
-	memory := c.States.Of(key)
-	for name, taken := range memory.Taken {
-		if now.Before(taken.Recheck) {
-			continue
-		}
-		pod, err := c.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err), err == nil && c.Scopes.Of(key.Namespace).Shows(pod.Labels):
-			delete(memory.Taken, name) // the name is free, or the cache shows the pod
-		case err != nil:
-			return fmt.Errorf("checking whether the pod name %s is still in use: %w", name, err)
-		default:
-			memory.NoteTakenName(name, plan.IsForeign(pod), now)
-		}
-	}
-	return nil
+	return err
 }
 
 // forget drops everything that is kept for a deleted PodManager.

@@ -52,7 +52,8 @@ func (listsFirst) IsWatchListSemanticsUnSupported() bool { return true }
 
 // fakeClients returns the clients of a controller under test.
 func fakeClients(kube *kubefake.Clientset, managers *fake.Clientset) source.Clients {
-	return source.Clients{Kube: kube, PodManagers: listsFirst{managers.AppsV1()}, Events: kube, Statuses: managers.AppsV1(), Metadata: noHistory{}}
+	return source.Clients{Kube: kube, PodManagers: listsFirst{managers.AppsV1()}, Events: kube, Statuses: managers.AppsV1(), Metadata: noHistory{},
+		Nodes: source.NewNodes(kube, clock.RealClock{})}
 }
 
 // A PodManager that makes the controller panic does not keep it from syncing others.

@@ -4,28 +4,33 @@ import (
 	"context"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
+	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/controller/queue"
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 )
 
-// findRelabelled finds, once, the pods that another client relabelled while no controller was running. Until it is done, createPod finds such
-// a pod by its name when it creates a replacement.
+// findRelabelled finds, once, the pods that another client relabelled while no controller was running: they have lost the label by which the informers
+// select pods, and have kept the one with the UID. The API server selects them, so that the list is short in any cluster. Until this is done, createPod
+// finds such a pod by its name when it creates a replacement.
 func (c *Controller) findRelabelled(ctx context.Context, scope source.Scope) {
+	pods := c.Metadata.Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace(scope.Namespace)
+	lost := metav1.ListOptions{LabelSelector: "!" + v1.LabelManager + "," + v1.LabelManagerUID}
 	backoff := wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.5, Steps: 10, Cap: time.Minute}
 	const atOnce = false // the first syncs need the API server more urgently
 	_ = backoff.DelayFunc().Until(ctx, atOnce, false, func(ctx context.Context) (bool, error) {
-		pods, err := scope.Relabelled(ctx, c.Metadata)
+		found, err := pods.List(ctx, lost)
 		if err != nil && ctx.Err() == nil {
 			klog.FromContext(ctx).V(2).Info("Cannot list pods that have lost the label podmanager, will try again", "err", err)
 		}
 		if err == nil {
-			c.enqueueForRelabelled(pods.Items)
+			c.enqueueForRelabelled(found.Items)
 		}
 		return err == nil, nil
 	})

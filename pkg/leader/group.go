@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
 
@@ -31,7 +31,7 @@ type Group struct {
 	count    int
 	identity string
 	version  string
-	order    []int // in which this replica considers the shards
+	order    []int // in which this replica considers the shards; random, so that replicas do not all try to take the same one
 	work     func(shard.Shard) Work
 	client   coordinationclient.LeasesGetter
 	watches  coordinationclient.LeasesGetter
@@ -83,19 +83,11 @@ func NewGroup(client, watches coordinationclient.LeasesGetter, config Config, co
 		return nil, err
 	}
 	return &Group{
-		config: config, count: count, identity: identity, version: version, order: diceFor(identity, "").Perm(count), work: work, client: client, watches: watches,
+		config: config, count: count, identity: identity, version: version, order: rand.Perm(count), work: work, client: client, watches: watches,
 		observer: newObserver(config.Duration),
 		terms:    map[shard.Shard]*term{},
 		failed:   make(chan error, count),
 	}, nil
-}
-
-// diceFor returns a random number generator that is seeded with the identity of a replica. Because each replica gets different numbers,
-// replicas do not all try to take the same shard, and do not all renew their Leases at the same moments.
-func diceFor(identity, purpose string) *rand.Rand {
-	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(identity + purpose))
-	return rand.New(rand.NewPCG(sum.Sum64(), 0))
 }
 
 // groupIdentity is the holder of the single leader's Lease while a group works.
@@ -256,7 +248,7 @@ func (g *Group) hold(ctx context.Context, t *term, part shard.Shard) error {
 	// Without jitter, shards that were taken at the same moment would be renewed at the same moments forever.
 	config := g.config
 	config.Name = g.leaseOf(part)
-	config.RetryPeriod += time.Duration(diceFor(g.identity, config.Name).Float64() * float64(config.RetryPeriod) / 5)
+	config.RetryPeriod = wait.Jitter(config.RetryPeriod, 0.2)
 	logger := klog.FromContext(ctx)
 	quiet := klog.NewContext(ctx, logger.V(2))
 	labels := func() map[string]string {

@@ -75,35 +75,3 @@ func TestShardThatTheDeadHaveAskedFor(t *testing.T) {
 		clear(a.group.terms)
 	})
 }
-
-// Older versions had a Lease for each replica. Leases of dead replicas are removed; Leases that are still renewed stay.
-func TestLeasesOfOlderVersions(t *testing.T) {
-	withReplicas(t, func(t *testing.T, c *testReplicas) {
-		client := c.server.client()
-		leases := map[string]*coordinationv1.Lease{}
-		for _, name := range []string{"test-replica-dead", "test-replica-alive", "test-other"} {
-			lease, err := client.Create(c.ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: heldBy(name)}, metav1.CreateOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			leases[name] = lease
-		}
-		a := c.start("a", "", testShards)
-		for range 30 {
-			time.Sleep(2 * time.Second)
-			alive := leases["test-replica-alive"]
-			alive.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-			var err error
-			if leases["test-replica-alive"], err = client.Update(c.ctx, alive, metav1.UpdateOptions{}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		c.wantLoads("16", a)
-		left := c.server.holders()
-		for name := range leases {
-			if _, found := left[name]; found == (name == "test-replica-dead") {
-				t.Errorf("the Lease %s exists: %v", name, found)
-			}
-		}
-	})
-}

@@ -103,15 +103,13 @@ func (o *observer) get(name string) observation {
 	return o.leases[name]
 }
 
-// removeLeftovers deletes expired Leases that no replica needs: Leases of shards from another number of shards, and Leases of replicas, which
-// older versions created.
+// removeLeftovers deletes expired Leases of shards from another number of shards.
 func (o *observer) removeLeftovers(ctx context.Context, client coordinationclient.LeaseInterface, prefix string, count int) {
 	o.mu.Lock()
 	leases := maps.Clone(o.leases)
 	o.mu.Unlock()
 	for name, lease := range leases {
-		isOther := strings.HasPrefix(name, prefix+"-shard-") && !strings.HasSuffix(name, fmt.Sprint("-of-", count))
-		if isOld := strings.HasPrefix(name, prefix+"-replica-"); !isOther && !isOld || !lease.isFree(time.Now()) {
+		if !strings.HasPrefix(name, prefix+"-shard-") || strings.HasSuffix(name, fmt.Sprint("-of-", count)) || !lease.isFree(time.Now()) {
 			continue
 		}
 		precondition := metav1.Preconditions{UID: &lease.UID, ResourceVersion: &lease.ResourceVersion}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/tools/cache"
@@ -69,8 +70,6 @@ func (s Shard) IsIn(labels map[string]string) bool {
 
 // IsUnsharded reports whether UnshardedSelector selects an object with these labels.
 func (s Shard) IsUnsharded(labels map[string]string) bool {
-	var other Shard
-	_, err := fmt.Sscanf(labels[v1.LabelShard], "%d-of-%d", &other.Index, &other.Count)
-	isValid := err == nil && other.Count == s.Count && other.Index >= 0 && other.Index < s.Count && other.String() == labels[v1.LabelShard]
-	return labels[v1.LabelManager] != "" && s.Count > 0 && !isValid
+	isItsShard := func(other Shard) bool { return labels[v1.LabelShard] == other.String() }
+	return labels[v1.LabelManager] != "" && s.Count > 0 && !slices.ContainsFunc(All(s.Count), isItsShard)
 }

@@ -47,7 +47,7 @@ type reconciler interface {
 func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) (*controllerRole, error) {
 	clients.LogDisabledGates(klog.FromContext(ctx), clientfeatures.FeatureGates())
 	metrics.Register()
-	c.Nodes = source.NewNodes(c.Kube).WithClock(c.Clock)
+	c.Nodes = source.NewNodes(c.Kube, c.Clock)
 	selector, err := labels.Parse(config.Selector)
 	if err != nil {
 		return nil, err // cannot happen: Validate has parsed the selector

@@ -15,6 +15,7 @@ import (
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/klog/v2/ktesting"
+	"k8s.io/utils/clock"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/clients"
@@ -106,7 +107,8 @@ func pass(duration time.Duration) {
 func testProcess(ctx context.Context, t *testing.T, server *kubefake.Clientset) (*Process, *fakeController, *fakeScopes) {
 	t.Helper()
 	worker, scopes := &fakeController{}, newFakeScopes()
-	role := &controllerRole{config: NewOptions().Config(), caches: cachesOf(scopes), contact: &clients.Contact{}, examine: func(context.Context) {}}
+	role := &controllerRole{config: NewOptions().Config(), caches: cachesOf(scopes), contact: &clients.Contact{}, examine: func(context.Context) {},
+		nodes: source.NewNodes(nil, clock.RealClock{})}
 	role.newController = func(context.Context, []source.Scope) (reconciler, error) { return worker, nil }
 	p := &Process{servers: &servers{}, role: role}
 	if server == nil {

@@ -85,7 +85,8 @@ func (s *space) start() (stop func(), err error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
-	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers}
+	clients := source.Clients{Kube: kube, PodManagers: managers, Metadata: partial, Events: kube, Statuses: managers,
+		Nodes: source.NewNodes(kube, clock.RealClock{})}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
 	c, err := controller.New(s.ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})

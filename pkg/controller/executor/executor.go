@@ -18,7 +18,6 @@ import (
 	"github.com/mycompany/podmanager/pkg/controller/source"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
-	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
 	"github.com/mycompany/podmanager/pkg/plan/status"
@@ -174,8 +173,7 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
 			e.holdBack(key, hold, requeue.Failure{}, done)
 		case r.taken:
-			e.States.Of(key).NoteTakenName(podstate.PodName(key.Name, creations[i].Index), r.foreign, e.Clock.Now())
-			done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueName}) // the next sync takes another name
+			done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueName}) // the next sync takes another name, or releases the pod
 		default:
 			byRevision[hold] = append(byRevision[hold], r)
 		}

@@ -15,8 +15,8 @@ const maxAtOnce = 128
 type PodResult struct {
 	Pod *corev1.Pod
 	Err error
-	// taken means that a pod outside the cache has the name of the pod to create. foreign means that users should know about that pod.
-	taken, foreign bool
+	// taken means that a pod outside the cache has the name of the pod to create.
+	taken bool
 	// refused means that the API server refused an in-place update, and that an annotation of the pod records the refusal.
 	refused bool
 }

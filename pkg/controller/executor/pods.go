@@ -27,16 +27,16 @@ import (
 func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, creation plan.Creation) PodResult {
 	logger := klog.FromContext(ctx)
 	wanted := plan.NewPod(manager, creation)
-	e.stamp(wanted)
+	e.stamp(&wanted.ObjectMeta)
 	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Create(ctx, wanted, metav1.CreateOptions{FieldManager: v1.ControllerName, FieldValidation: metav1.FieldValidationIgnore})
 	switch {
 	case err == nil:
 		logger.V(2).Info("Created pod", "pod", klog.KObj(pod), "revision", creation.Revision.Name)
 		metrics.PodsCreated.Inc()
 		e.trackWrite(key, pod)
-		return PodResult{Pod: pod}
+		return e.unlessAltered(ctx, key, manager, PodResult{Pod: pod}, wanted.Labels)
 	case apierrors.IsAlreadyExists(err):
-		return e.resolveNameInUse(ctx, key, manager, wanted.Name, err)
+		return e.resolveNameInUse(ctx, key, wanted.Name, err)
 	default:
 		if outcomeIsUnknown(err) {
 			e.States.Of(key).MarkUnsettled(wanted.Name)
@@ -46,28 +46,49 @@ func (e *Executor) createPod(ctx context.Context, key cache.ObjectName, manager 
 	}
 }
 
-// resolveNameInUse does a live read of the pod that already has the name of a pod to create, and that the cache did not show. Nothing has failed:
-// the next sync knows the pod, takes another name, releases the pod, or finds the name free.
-func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, name string, inUse error) PodResult {
-	pod, err := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		return PodResult{Err: fmt.Errorf("checking who controls pod %s: %w", name, err)}
-	}
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "pod", klog.KRef(key.Namespace, name))
-	switch isShown := err == nil && e.Scopes.Of(key.Namespace).Shows(pod.Labels); {
+// resolveNameInUse looks up the pod that already has the name of a pod to create, and that the cache did not show. Nothing has failed: the next sync
+// knows the pod, takes another name, releases the pod, or finds the name free.
+func (e *Executor) resolveNameInUse(ctx context.Context, key cache.ObjectName, name string, inUse error) PodResult {
+	isOutside, err := e.LookUp(ctx, key, name)
+	switch {
 	case err != nil:
-		logger.V(2).Info("Pod was not created: its name was in use, and is free again")
-	case isShown:
-		logger.V(2).Info("Pod was not created: a pod of this name exists, and the cache does not show it yet")
-		e.States.Of(key).Saw(source.PodsResource, pod.ResourceVersion, e.Clock.Now())
-	case metav1.IsControlledBy(pod, manager) && pod.DeletionTimestamp == nil: // a terminating pod keeps its name only until it is gone
-		logger.V(2).Info("Pod is controlled by the PodManager, but its labels keep it out of the cache")
-		e.States.Of(key).MarkUnsettled(name)
+		return PodResult{Err: err}
+	case isOutside:
+		return PodResult{taken: true}
 	default:
-		logger.V(2).Info("Pod was not created: another pod has its name")
-		return PodResult{taken: true, foreign: plan.IsForeign(pod)}
+		return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
 	}
-	return PodResult{Err: reconcile.Changed(name, fmt.Errorf("creating pod %s: %w", name, inUse))}
+}
+
+// unlessAltered returns the result of a create, unless admission has altered the pod. In that case it deletes the pod, which no plan would count: each
+// sync would create another one.
+func (e *Executor) unlessAltered(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, r PodResult, labels map[string]string) PodResult {
+	altered := alteredByAdmission(r.Pod, manager, labels)
+	if altered == nil {
+		return r
+	}
+	deletion := rollout.Deletion{Pod: r.Pod, Why: "altered by admission"}
+	if deleted := e.deletePod(ctx, key, manager, deletion); deleted.Err != nil {
+		klog.FromContext(ctx).Error(deleted.Err, "Failed to delete a pod that admission has altered", "pod", klog.KObj(r.Pod))
+	}
+	return PodResult{Err: fmt.Errorf("creating pod %s: %w", r.Pod.Name, altered)}
+}
+
+// alteredByAdmission returns the refusal that it amounts to if a policy or webhook has admitted a pod without the owner or the labels by which the
+// PodManager knows it. manager may be nil if the request did not set the owner.
+func alteredByAdmission(pod *corev1.Pod, manager *v1.PodManager, labels map[string]string) error {
+	refused := func(what string) error {
+		return apierrors.NewForbidden(corev1.Resource("pods"), pod.Name, fmt.Errorf("an admission policy or webhook has removed or changed %s", what))
+	}
+	if manager != nil && !metav1.IsControlledBy(pod, manager) {
+		return refused("the owner reference")
+	}
+	for _, label := range []string{v1.LabelManager, v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard} {
+		if want, isSet := labels[label]; isSet && pod.Labels[label] != want {
+			return refused("the label " + label)
+		}
+	}
+	return nil
 }
 
 // outcomeIsUnknown reports whether a failed write may have been applied: the API server has not responded, or has given up halfway.
@@ -110,17 +131,22 @@ func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager 
 
 // adoptPod makes the PodManager the controller of a pod that has none.
 func (e *Executor) adoptPod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, pod *corev1.Pod) PodResult {
+	labels := e.labelsToClaim(key, manager)
 	metadata := map[string]any{
 		"ownerReferences": []any{metav1.NewControllerRef(manager, v1.GroupVersionKind)},
-		"labels":          e.labelsToClaim(key, manager),
+		"labels":          labels,
 	}
 	if podstate.NeedsSafeToEvict(pod) {
 		metadata["annotations"] = safeToEvict
 	}
 	r := e.patchMetadata(ctx, key, pod, metadata)
-	if r.Pod != nil {
-		klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
+	if r.Pod == nil {
+		return r
 	}
+	if altered := alteredByAdmission(r.Pod, manager, labels); altered != nil {
+		return PodResult{Err: fmt.Errorf("adopting pod %s: %w", pod.Name, altered)}
+	}
+	klog.FromContext(ctx).V(2).Info("Adopted pod", "pod", klog.KObj(pod))
 	return r
 }
 

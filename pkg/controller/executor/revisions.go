@@ -49,7 +49,7 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 
 // writeRevision creates a revision, or updates it if it exists. The next sync waits until the shard's cache shows it.
 func (e *Executor) writeRevision(ctx context.Context, key cache.ObjectName, revision *appsv1.ControllerRevision, exists bool) (written *appsv1.ControllerRevision, err error) {
-	e.stamp(revision)
+	e.stamp(&revision.ObjectMeta)
 	client := e.Kube.AppsV1().ControllerRevisions(key.Namespace)
 	if exists {
 		written, err = client.Update(ctx, revision, metav1.UpdateOptions{FieldManager: v1.ControllerName})

@@ -3,7 +3,9 @@ package executor
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
@@ -18,22 +20,15 @@ import (
 )
 
 // stamp sets the shard label on an object to be written, so that the shard's cache will show it.
-func (e *Executor) stamp(object metav1.Object) {
-	part := e.Scopes.Of(object.GetNamespace()).Shard()
-	if part.Count == 0 {
-		return
+func (e *Executor) stamp(object *metav1.ObjectMeta) {
+	if part := e.Scopes.Of(object.Namespace).Shard(); part.Count > 0 {
+		metav1.SetMetaDataLabel(object, v1.LabelShard, part.String())
 	}
-	labels := object.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[v1.LabelShard] = part.String()
-	object.SetLabels(labels)
 }
 
 // labelsToClaim returns the labels for a pod that a PodManager adopts.
-func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]any {
-	labels := map[string]any{v1.LabelManagerUID: string(manager.UID)}
+func (e *Executor) labelsToClaim(key cache.ObjectName, manager *v1.PodManager) map[string]string {
+	labels := map[string]string{v1.LabelManagerUID: string(manager.UID)}
 	if part := e.Scopes.Of(key.Namespace).Shard(); part.Count > 0 {
 		labels[v1.LabelShard] = part.String()
 	}
@@ -48,11 +43,11 @@ func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, obse
 	if part.Count == 0 || observed.Manager.DeletionTimestamp != nil {
 		return false
 	}
-	isOutside := func(object metav1.Object) bool {
-		labels := object.GetLabels()
-		return labels[v1.LabelManager] == key.Name && !part.IsIn(labels) && object.GetDeletionTimestamp() == nil
+	isInside := func(object *metav1.ObjectMeta) bool { // or not to be labelled
+		return object.Labels[v1.LabelManager] != key.Name || part.IsIn(object.Labels) || object.DeletionTimestamp != nil
 	}
-	pods, revisions := filter(observed.Pods, isOutside), filter(observed.Revisions, isOutside)
+	pods := slices.DeleteFunc(slices.Clone(observed.Pods), func(pod *corev1.Pod) bool { return isInside(&pod.ObjectMeta) })
+	revisions := slices.DeleteFunc(slices.Clone(observed.Revisions), func(r *appsv1.ControllerRevision) bool { return isInside(&r.ObjectMeta) })
 	if len(pods)+len(revisions) == 0 {
 		return false
 	}
@@ -91,13 +86,4 @@ func (e *Executor) HandOver(ctx context.Context, pod *corev1.Pod) error {
 		klog.FromContext(ctx).V(2).Info("Relabelled a pod that belongs to another shard", "pod", klog.KObj(pod), "shard", part)
 	}
 	return r.Err
-}
-
-func filter[T metav1.Object](objects []T, keep func(metav1.Object) bool) (kept []T) {
-	for _, object := range objects {
-		if keep(object) {
-			kept = append(kept, object)
-		}
-	}
-	return kept
 }

@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	klog "k8s.io/klog/v2"
 
@@ -45,25 +44,20 @@ func (e *Executor) updatePod(ctx context.Context, key cache.ObjectName, manager 
 	r := e.patchInPlace(ctx, key, update, patch, err)
 	if r.Err == nil && update.Step == inplace.StepUpdate {
 		metrics.PodsUpdatedInPlace.Inc()
+		r.Err = alteredByAdmission(r.Pod, nil, map[string]string{v1.LabelRevision: update.To.Hash})
 	}
 	return e.noteRefusal(ctx, key, update, resize != nil, r)
 }
 
-// resizePod changes a pod's CPU and memory. An API server without pods/resize returns NotFound, just as it does for a missing pod. A live
-// read of the pod tells the two apart.
+// resizePod changes a pod's CPU and memory. An API server without pods/resize returns NotFound, just as it does for a missing pod. The next patch
+// tells the two apart, because it is about the pod itself.
 func (e *Executor) resizePod(ctx context.Context, key cache.ObjectName, update inplace.Update, patch []byte, err error) PodResult {
 	r := e.patchInPlace(ctx, key, update, patch, err, "resize")
-	if !apierrors.IsNotFound(r.Err) {
-		return r
-	}
-	live, getErr := e.Kube.CoreV1().Pods(key.Namespace).Get(ctx, update.Pod.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(getErr) || getErr == nil && live.UID != update.Pod.UID:
+	case !apierrors.IsNotFound(r.Err):
 		return r
-	case getErr != nil:
-		return PodResult{Err: fmt.Errorf("checking whether pod %s still exists: %w", update.Pod.Name, getErr)}
 	case update.Step == inplace.StepRestore:
-		return PodResult{Pod: live} // without pods/resize the pod was never resized
+		return PodResult{Pod: update.Pod} // without pods/resize the pod was never resized
 	default:
 		return PodResult{Err: errNoResize}
 	}

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
@@ -92,27 +91,15 @@ func decode(data []byte) *v1.PodManager {
 	return manager
 }
 
-// decodeParts decodes the fields that identify the object and that are needed to delete it, which always fit, and the status if it fits.
+// decodeParts decodes the metadata, which always fit, and the status if it fits.
 func decodeParts(data []byte) *v1.PodManager {
 	var parts struct {
 		metav1.TypeMeta
-		Metadata struct {
-			Name, Namespace, ResourceVersion string
-			UID                              types.UID
-			Generation                       int64
-			CreationTimestamp                metav1.Time
-			DeletionTimestamp                *metav1.Time
-			Finalizers                       []string
-			Labels                           map[string]string
-		}
-		Status json.RawMessage
+		Metadata metav1.ObjectMeta
+		Status   json.RawMessage
 	}
 	_ = json.Unmarshal(data, &parts)
-	own := parts.Metadata
-	manager := &v1.PodManager{TypeMeta: parts.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-		Name: own.Name, Namespace: own.Namespace, ResourceVersion: own.ResourceVersion, UID: own.UID, Generation: own.Generation,
-		CreationTimestamp: own.CreationTimestamp, DeletionTimestamp: own.DeletionTimestamp, Finalizers: own.Finalizers, Labels: own.Labels,
-	}}
+	manager := &v1.PodManager{TypeMeta: parts.TypeMeta, ObjectMeta: parts.Metadata}
 	if bounds.Unmarshal(parts.Status, &manager.Status) != nil {
 		manager.Status = v1.PodManagerStatus{}
 	}

@@ -18,8 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
 )
 
-// Nodes knows which nodes are being drained or are lost. It watches nodes only once a PodManager needs it. All controllers of a process share it. A nil
-// *Nodes knows nothing.
+// Nodes knows which nodes are being drained or are lost. It watches nodes only once a PodManager needs it. All controllers of a process share it.
 type Nodes struct {
 	kube  kubernetes.Interface
 	clock clock.PassiveClock
@@ -55,30 +54,19 @@ type zone struct {
 }
 
 // NewNodes returns Nodes that reads from this API server.
-func NewNodes(kube kubernetes.Interface) *Nodes {
-	n := &Nodes{kube: kube, clock: clock.RealClock{}, needed: make(chan struct{}), listeners: map[int]func([]string){}}
+func NewNodes(kube kubernetes.Interface, now clock.PassiveClock) *Nodes {
+	n := &Nodes{kube: kube, clock: now, needed: make(chan struct{}), listeners: map[int]func([]string){}}
 	n.forget()
-	return n
-}
-
-// WithClock makes Nodes go by another clock than the machine's. It must be called before Run.
-func (n *Nodes) WithClock(now clock.PassiveClock) *Nodes {
-	n.clock = now
 	return n
 }
 
 // Need starts the watch, if Run runs.
 func (n *Nodes) Need() {
-	if n != nil {
-		n.needsNodes.Do(func() { close(n.needed) })
-	}
+	n.needsNodes.Do(func() { close(n.needed) })
 }
 
 // Run watches the nodes from the first Need on, until ctx is done. After that, it may be called again, and lists the nodes anew.
 func (n *Nodes) Run(ctx context.Context) {
-	if n == nil {
-		return
-	}
 	select {
 	case <-ctx.Done():
 		return
@@ -98,7 +86,11 @@ func (n *Nodes) Run(ctx context.Context) {
 	handled, _ := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(obj any) { n.set(obj.(*corev1.Node)) },
 		UpdateFunc: func(_, obj any) { n.set(obj.(*corev1.Node)) },
-		DeleteFunc: func(obj any) { n.replace(lastNode(obj), nil) },
+		DeleteFunc: func(obj any) {
+			if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
+				n.replace(key.Name, nil)
+			}
+		},
 	})
 	factory.StartWithContext(ctx)
 	if cache.WaitForCacheSync(ctx.Done(), handled.HasSynced) {
@@ -113,14 +105,6 @@ func (n *Nodes) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.known, n.zones, n.listing = map[string]node{}, map[string]zone{}, true
-}
-
-// lastNode returns the name of a deleted node.
-func lastNode(obj any) string {
-	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		return tombstone.Key
-	}
-	return obj.(*corev1.Node).Name
 }
 
 // nodeConditions are the conditions that show that a node is lost or is about to be drained.
@@ -247,9 +231,6 @@ func (n *Nodes) troubled() (names []string) {
 // Of returns what is known about a node. The name is empty for a pod that is not scheduled: such a pod has no node to leave. The name may be that of
 // a deleted node, until the pod garbage collector deletes the pod.
 func (n *Nodes) Of(name string) leaving.Node {
-	if n == nil {
-		return leaving.Node{IsUnknown: true}
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	is, exists := n.known[name]
@@ -272,9 +253,6 @@ func (n *Nodes) Of(name string) leaving.Node {
 
 // Forbidden reports whether the API server does not let the controller watch nodes.
 func (n *Nodes) Forbidden() bool {
-	if n == nil {
-		return true
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.forbidden
@@ -300,9 +278,6 @@ func (n *Nodes) listed() {
 
 // Listen calls a function whenever pods of nodes may have to leave, or no longer have to, until stop is called. No names means all nodes.
 func (n *Nodes) Listen(changed func(names []string)) (stop func()) {
-	if n == nil {
-		return func() {}
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.listened++

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 )
 
 // fullNode returns a node as a kubelet with 50 images writes it.
@@ -59,7 +60,7 @@ func BenchmarkNodes(b *testing.B) {
 		runtime.ReadMemStats(&stats)
 		return stats.HeapAlloc
 	}
-	nodes, store := NewNodes(nil), cache.NewStore(cache.MetaNamespaceKeyFunc)
+	nodes, store := NewNodes(nil, clock.RealClock{}), cache.NewStore(cache.MetaNamespaceKeyFunc)
 	take := func(object *corev1.Node) {
 		trimmed, _ := trimNode(object)
 		if err := store.Update(trimmed); err != nil {

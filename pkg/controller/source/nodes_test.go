@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 	kubetesting "k8s.io/client-go/testing"
+	"k8s.io/utils/clock"
 )
 
 // nodeNamed returns a node in a zone whose condition Ready has this status since an hour ago.
@@ -29,7 +30,7 @@ func nodeNamed(name, zone string, ready corev1.ConditionStatus, change ...func(*
 
 // known returns Nodes that know these nodes.
 func known(nodes ...*corev1.Node) *Nodes {
-	n := NewNodes(nil)
+	n := NewNodes(nil, clock.RealClock{})
 	n.listed()
 	for _, node := range nodes {
 		n.set(node)
@@ -130,7 +131,7 @@ func TestLostSinceTheTroubleIsOver(t *testing.T) {
 
 // Until all nodes are known, none is lost: the first ones of the list say nothing about the others.
 func TestNoneLostWhileListing(t *testing.T) {
-	n := NewNodes(nil)
+	n := NewNodes(nil, clock.RealClock{})
 	n.set(nodeNamed("a", "", corev1.ConditionUnknown))
 	n.set(nodeNamed("b", "", corev1.ConditionTrue))
 	if a, c := n.Of("a"), n.Of("c"); !a.LostSince.IsZero() || !a.IsUnknown || !c.IsUnknown {
@@ -162,7 +163,7 @@ func TestDeletedNode(t *testing.T) {
 // Listeners are notified of changes that matter to their pods, and of nothing else.
 func TestNodesNotify(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := NewNodes(nil)
+		n := NewNodes(nil, clock.RealClock{})
 		var heard []string
 		stop := n.Listen(func(names []string) { slices.Sort(names); heard = append(heard, names...) })
 		cordon := func(node *corev1.Node) { node.Spec.Unschedulable = true }
@@ -207,7 +208,7 @@ func TestNodesOnDemand(t *testing.T) {
 			}
 			return true, nil, apierrors.NewForbidden(corev1.Resource("nodes"), "", errors.New("no role"))
 		})
-		n := NewNodes(kube)
+		n := NewNodes(kube, clock.RealClock{})
 		ctx, cancel := context.WithCancel(t.Context())
 		go n.Run(ctx)
 		synctest.Wait()
@@ -243,7 +244,4 @@ func TestNodesOnDemand(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
-	if (*Nodes)(nil).Need(); !(*Nodes)(nil).Forbidden() {
-		t.Error("Forbidden is false, although nodes are not watched")
-	}
 }

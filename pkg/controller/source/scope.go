@@ -35,8 +35,7 @@ type Clients struct {
 	// Events and Statuses write events and statuses. They have a separate rate limiter, so that pod requests never wait for them.
 	Events   kubernetes.Interface
 	Statuses managersv1.AppsV1Interface
-	// Nodes is nil if nodes are not watched.
-	Nodes *Nodes
+	Nodes    *Nodes
 }
 
 // Scope has the informers of one namespace, or of all namespaces (metav1.NamespaceAll).

@@ -19,9 +19,10 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/status"
 )
 
-// State is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it, except for the Tracker.
+// State is what one sync of a PodManager leaves for the next. Only the worker that has the key uses it, except for the Tracker and the Names.
 type State struct {
 	consistency.Tracker
+	Names
 	// ReadLive makes the next sync read live, because the cache was found to be wrong or old.
 	ReadLive bool
 	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that creates pods, because
@@ -40,8 +41,6 @@ type State struct {
 	reported        map[requeue.Failure]*corev1.ObjectReference
 	ReportedForeign []string
 	ReportedStatus  bool
-	// Taken has the names that pods outside the cache use.
-	Taken map[string]takenName
 	// Pace limits how often the status is written.
 	Pace status.Pace
 	// written is the last status that was written, and kept is what the API server kept of it. Both are nil unless it kept less, which
@@ -49,43 +48,6 @@ type State struct {
 	written, kept *v1.PodManagerStatus
 	// changed has the objects that the current plan has found changed or gone. changedBefore has those of the previous plan.
 	changed, changedBefore map[string]bool
-}
-
-// takenName is a name that a pod outside the cache uses.
-type takenName struct {
-	// foreign means that users should know about the pod.
-	foreign bool
-	Recheck time.Time
-	backoff time.Duration
-}
-
-// The delay between rechecks of a taken name doubles from minRecheck to maxRecheck.
-const minRecheck, maxRecheck = 5 * time.Second, 5 * time.Minute
-
-// NoteTakenName records that a name is taken, and when to recheck it.
-func (m *State) NoteTakenName(name string, foreign bool, now time.Time) {
-	if m.Taken == nil {
-		m.Taken = map[string]takenName{}
-	}
-	backoff := max(minRecheck, min(2*m.Taken[name].backoff, maxRecheck))
-	m.Taken[name] = takenName{foreign: foreign, Recheck: now.Add(backoff), backoff: backoff}
-}
-
-// NextRecheck returns when the next taken name has to be rechecked.
-func (m *State) NextRecheck() (next requeue.Requeue) {
-	for _, taken := range m.Taken {
-		next = next.Sooner(requeue.Requeue{At: taken.Recheck, Why: requeue.RequeueName})
-	}
-	return next
-}
-
-// TakenNames returns the taken names for plan.Observed. The value is whether the pod is foreign.
-func (m *State) TakenNames() map[string]bool {
-	names := make(map[string]bool, len(m.Taken))
-	for name, taken := range m.Taken {
-		names[name] = taken.foreign
-	}
-	return names
 }
 
 // Remember keeps the revisions that a plan asks to remember until the next plan.

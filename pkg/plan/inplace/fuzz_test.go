@@ -19,7 +19,7 @@ func FuzzRecord(f *testing.F) {
 	f.Add(`{"revision":"5d9c","at":"2026-01-02T03:04:00Z","containers":{"app":{"imageID":"id","restarts":1,"from":"nginx"}}}`, int32(2), int64(3), int64(3), "id")
 	f.Add(`{"revision":"x","begun":true,"containers":{"app":{"had":{"requests":{"cpu":"1"}}}},"before":{"revision":"5d9c"}}`, int32(0), int64(2), int64(1), "")
 	f.Add(`{"refused":"no","retryAt":"2026-01-02T04:04:00Z","before":{"refused":"no","before":{"before":{}}}}`, int32(1), int64(1), int64(0), "id")
-	f.Add(`{"containers":{"app":{"restarts":2147483647,"seen":2147483647,"generation":-9223372036854775808,"trouble":"Crash"}},"others":{"app":{"restarts":-2147483648}}}`,
+	f.Add(`{"containers":{"app":{"restarts":2147483647,"generation":-9223372036854775808,"trouble":"Crash"}},"others":{"app":{"restarts":-2147483648}}}`,
 		int32(2147483647), int64(9223372036854775807), int64(5), "id")
 	f.Add(`{"at":"9999-12-31T23:59:59Z","begun":true,"others":{"app":{"trouble":"Crash"}}}`, int32(1), int64(1), int64(1), "")
 	f.Add(`{"revision":"x","others":{"app":{"restarts":-3}}}`, int32(2), int64(1), int64(1), "id")

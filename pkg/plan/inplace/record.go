@@ -1,14 +1,13 @@
 package inplace
 
 import (
-	"encoding/json"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/lru"
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
 // Record describes the last update in place of a pod. The controller writes it as JSON to an annotation of the pod with each update, because the
@@ -78,33 +77,31 @@ type ContainerBefore struct {
 	// Optional is set if the kubelet may have no reason to restart the container: the update reverts an earlier one that the kubelet may never
 	// carry out.
 	Optional bool `json:"optional,omitempty"`
-	// Seen is never written any more. Earlier versions, which recorded several updates together, wrote the restart count at the last update here if
-	// it differed from Restarts.
-	Seen int32 `json:"seen,omitempty"`
 }
 
+// maxRecordLength is the maximum length of a Record's annotation. The Record of a pod with 30 containers takes half of it. Every client that may
+// write the pod may write the annotation.
+const maxRecordLength = 32 << 10
+
 // decoded caches Records by the text of their annotation, because every plan reads each of them several times.
-var decoded = lru.New(1 << 14)
+var decoded = bounds.NewCache[Record](8 << 20)
 
 // hasRecord reports whether the pod has a Record. Most pods have none, and need no further checks.
 func hasRecord(pod *corev1.Pod) bool { return pod.Annotations[v1.AnnotationInPlace] != "" }
 
-// lastRecord returns the Record in the pod's annotation, or an empty one if there is none. Callers must not modify its maps, which the cache
-// shares.
+// lastRecord returns the Record in the pod's annotation, or an empty one if there is none, or if it is none of ours: too long, or too expensive to
+// decode. Callers must not modify its maps, which the cache shares.
 func lastRecord(pod *corev1.Pod) Record {
 	text := pod.Annotations[v1.AnnotationInPlace]
-	if text == "" {
+	if text == "" || len(text) > maxRecordLength {
 		return Record{}
 	}
-	if cached, found := decoded.Get(text); found {
-		return cached.(Record)
-	}
-	var record Record
-	if json.Unmarshal([]byte(text), &record) != nil {
-		record = Record{}
-	}
-	decoded.Add(text, record)
-	return record
+	return decoded.Get(text, func() (record Record) {
+		if bounds.Unmarshal([]byte(text), &record) != nil {
+			return Record{}
+		}
+		return record
+	})
 }
 
 // RefusalOf returns why the API server refused to update the pod in place to a revision, or empty if it did not.

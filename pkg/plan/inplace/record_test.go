@@ -1,6 +1,7 @@
 package inplace_test
 
 import (
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -190,7 +191,6 @@ func TestRecordsOfOtherVersions(t *testing.T) {
 		"a reverted image that still runs":   {before: `{"imageID":"id-2","restarts":3,"from":"app:2","generation":1,"optional":true}`, updating: true},
 		"one of several resizes":             {before: `{"imageID":"id-1","restarts":3,"had":{},"generation":1,"optional":true}`},
 		"memory, not yet":                    {before: `{"imageID":"id-1","restarts":3,"had":{"requests":{"cpu":"1","memory":"2Gi"}},"generation":2}`, updating: true},
-		"crashes before the last of them":    {before: `{"imageID":"id-0","from":"app:0","generation":1,"seen":1}`},
 		"crashes since":                      {before: `{"imageID":"id-0","from":"app:0","generation":1}`, crashes: 1},
 	}
 	for name, test := range tests {
@@ -213,5 +213,27 @@ func TestRecordsOfOtherVersions(t *testing.T) {
 	const want = `{"revision":"one","at":"2026-01-02T03:04:05Z","containers":{"app":{"imageID":"id-1","restarts":3,"from":"app:2","generation":1,"optional":true}}}`
 	if got := p.Annotations[v1.AnnotationInPlace]; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Every client that may write a pod may write its Record. One that is too expensive to decode, or longer than any of ours, is none: the first of these
+// quantities would take seconds, with nine digits minutes and gigabytes.
+func TestRecordsOfOtherClients(t *testing.T) {
+	const hash = "7d85"
+	record := func(amount, trouble string) string {
+		return `{"revision":"` + hash + `","containers":{"app":{"trouble":"` + trouble + `","had":{"limits":{"cpu":"` + amount + `"}}}}}`
+	}
+	for name, test := range map[string]struct {
+		text   string
+		isOurs bool
+	}{
+		"ours":                  {record("100m", ""), true},
+		"an expensive quantity": {record("1e-5000000", ""), false},
+		"too long":              {record("100m", strings.Repeat("x", 32<<10)), false},
+	} {
+		pod := Pod(0, Labelled(v1.LabelRevision, hash), Annotated(v1.AnnotationInPlace, test.text))
+		if got := CompletedRecord(pod).Revision == hash; got != test.isOurs {
+			t.Errorf("%s: the record counts: %v, want %v", name, got, test.isOurs)
+		}
 	}
 }

@@ -41,7 +41,7 @@ func Crashes(pod *corev1.Pod, status *corev1.ContainerStatus) int32 {
 // explainedRestarts returns the highest restart count that a container can have after the update without having crashed. A container in a crash
 // loop may have crashed once more before the kubelet observed the update.
 func (b ContainerBefore) explainedRestarts(pod *corev1.Pod) int64 {
-	count := int64(max(b.Restarts, b.Seen)) + min(max(1, pod.Generation-b.Generation), math.MaxInt32)
+	count := int64(b.Restarts) + min(max(1, pod.Generation-b.Generation), math.MaxInt32)
 	if b.Trouble == podstate.TroubleCrash {
 		count++
 	}

@@ -8,9 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/lru"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/bounds"
 )
 
 // Trim drops the fields of a pod that no plan and no status depends on, and lets pods share equal values. A plan for trimmed pods is the same as
@@ -47,7 +47,7 @@ func trimmedFields(pod *corev1.Pod) []metav1.ManagedFieldsEntry {
 }
 
 // shared has the containers of trimmed pods by their content, because the pods of a revision have equal containers.
-var shared = lru.New(1 << 12)
+var shared = bounds.NewCache[[]corev1.Container](4 << 20)
 
 // sharedContainers returns the containers with only their names, images, requests, limits, restart rules and the period of their startup probe.
 // Callers must not modify them, because other pods share them.
@@ -83,12 +83,7 @@ func sharedContainers(containers []corev1.Container) []corev1.Container {
 			content = append(content, '/')
 		}
 	}
-	key := string(content)
-	if known, found := shared.Get(key); found {
-		return known.([]corev1.Container)
-	}
-	shared.Add(key, trimmed)
-	return trimmed
+	return shared.Get(string(content), func() []corev1.Container { return trimmed })
 }
 
 func trimStatus(pod *corev1.Pod) {
