@@ -36,7 +36,9 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		if before == v1.ReasonPaused && !manager.Spec.Paused { // while it is paused, a refused request is another reason
 			add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
 		}
-		if step, found := transitionTo(after, manager, status); found {
+		// Only a change of the spec begins a pause. If the spec is the same, the pause only shows again, for example after a refused request.
+		isPausedBefore := after == v1.ReasonPaused && old.ObservedGeneration == status.ObservedGeneration
+		if step, found := transitionTo(after, manager, status); found && !isPausedBefore {
 			steps = append(steps, step)
 		}
 	}
