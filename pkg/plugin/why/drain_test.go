@@ -95,7 +95,7 @@ func TestAddDrain(t *testing.T) {
 	}
 	ignored := seen(Observe(Manager(1), Pod(0)))
 	cordoned := map[string]string{"node-0": "is cordoned"}
-	waits := "node node-0 is cordoned, and a drain waits: PodDisruptionBudget floor needs 1 healthy pod and has 1, so that pod web-0 is not evicted"
+	waits := "node node-0 is cordoned, and a drain waits: PodDisruptionBudget floor needs 1 healthy pod and has 1, so pod web-0 cannot be evicted"
 	replace := `kubectl patch pm web --type merge -p '{"spec":{"disruption":{"onDrain":"Replace"}}}' -n ns`
 	tests := map[string]struct {
 		snapshot       snapshot.Snapshot
