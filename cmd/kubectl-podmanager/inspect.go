@@ -164,7 +164,7 @@ func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.Po
 		return nil, fmt.Errorf("%s is not a manifest of a single PodManager: %w", file, err)
 	}
 	if manager.Kind != v1.Kind || manager.Name != live.Name {
-		return nil, fmt.Errorf("%s has %s %s, and not PodManager %s", file, manager.Kind, manager.Name, live.Name)
+		return nil, fmt.Errorf("%s has %s %s, not PodManager %s", file, manager.Kind, manager.Name, live.Name)
 	}
 	completed, err := c.WithDefaults(ctx, live, manager)
 	if err != nil {

@@ -16,7 +16,7 @@ type Contact struct {
 	lastAnswer atomic.Pointer[time.Time]
 }
 
-// wrap is for rest.Config.Wrap.
+// wrap returns next with a record of its answers. It has the signature that rest.Config.Wrap takes.
 func (c *Contact) wrap(next http.RoundTripper) http.RoundTripper {
 	return &contactTransport{c, next}
 }

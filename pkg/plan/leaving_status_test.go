@@ -34,7 +34,8 @@ func TestLeavingPodsInStatus(t *testing.T) {
 	}
 }
 
-// If there is no room for a replacement, Ready names a leaving pod that has no replacement, not one whose replacement is available.
+// If there is no room for a replacement, Ready names the leaving pod that it replaces or, if the pod without a node was created for another reason, a
+// leaving pod that has no replacement, not one whose replacement is available.
 func TestReplacementBlockedNamesTheUncovered(t *testing.T) {
 	noRoom := func(p *corev1.Pod) {
 		OnNode("")(p)
@@ -43,10 +44,21 @@ func TestReplacementBlockedNamesTheUncovered(t *testing.T) {
 	}
 	m := Manager(3, Limits("1", "0"), replaceDrained)
 	m.Status.LeavingPods = []v1.LeavingPod{{Name: "web-0", Cause: v1.LeavingForDrain}}
-	told, _ := status.Compute(Planned(With(Observe(m, Pod(0), Pod(1), Pod(2), Pod(3), Pod(4, noRoom)), cordoned("node-0", "node-1"))))
-	const want = "no node has room for the replacement of web-1: make room on another node, or bring the node of web-1 back into service"
-	if message := MessageIn(&told, v1.ConditionReady); !strings.Contains(message, want) {
-		t.Error(message)
+	for name, test := range map[string]struct {
+		made func(*corev1.Pod)
+		want string
+	}{
+		"a replacement":     {Replacing("web-0"), "web-0"},
+		"another new pod":   {Replacing("web-9"), "web-1"},
+		"of an old release": {func(*corev1.Pod) {}, "web-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told, _ := status.Compute(Planned(With(Observe(m, Pod(0), Pod(1), Pod(2), Pod(3), Pod(4, noRoom, test.made)), cordoned("node-0", "node-1"))))
+			want := strings.ReplaceAll("no node has room for the replacement of POD: make room on another node, or bring the node of POD back into service", "POD", test.want)
+			if message := MessageIn(&told, v1.ConditionReady); !strings.Contains(message, want) {
+				t.Error(message)
+			}
+		})
 	}
 }
 
@@ -64,6 +76,10 @@ func TestAvailableWhileLeaving(t *testing.T) {
 // Only the replacement of a pod that is too old can be late. Another pod that is not ready for a moment, however old, is not.
 func TestLateReplacement(t *testing.T) {
 	m := Manager(2, Limits("1", "0"), disrupted(v1.Disruption{MaxPodAgeSeconds: ptr.To[int32](3600)}), leavesForAge("web-0"))
+	ready := func(p *corev1.Pod) {
+		aged(20 * time.Minute)(p)
+		ReadyFor(19 * time.Minute)(p)
+	}
 	for name, test := range map[string]struct {
 		replacement, other func(*corev1.Pod)
 		want               bool
@@ -71,9 +87,10 @@ func TestLateReplacement(t *testing.T) {
 		"late":                     {aged(700 * time.Second), aged(50 * time.Minute), true},
 		"starting":                 {aged(time.Minute), aged(50 * time.Minute), false},
 		"starting, another is old": {aged(time.Minute), func(p *corev1.Pod) { aged(50 * time.Minute)(p); NotReady(p) }, false},
+		"available, and a pod that was created later is not ready": {ready, func(p *corev1.Pod) { aged(700 * time.Second)(p); NotReady(p) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, test.other), Pod(2, test.replacement, NotReady))
+			o := Observe(m, Pod(0, aged(2*time.Hour)), Pod(1, test.other), Pod(2, Replacing("web-0"), NotReady, test.replacement))
 			told, _ := status.Compute(Planned(o))
 			ready := meta.FindStatusCondition(told.Conditions, v1.ConditionReady)
 			isNamed := strings.Contains(ready.Message, "until the replacement web-2 is available")

@@ -275,7 +275,7 @@ func TestLeavingInStatus(t *testing.T) {
 	if !strings.Contains(message, "never let a pod and its replacement run") {
 		t.Errorf("Recreate: %s", message)
 	}
-	late := Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), NotReady))
+	late := Observe(Manager(1, replaceOld, leavesForAge("web-0")), Pod(0, aged(2*time.Hour)), Pod(1, aged(10*time.Minute), Replacing("web-0"), NotReady))
 	told, message = tell(late)
 	if ReasonIn(&told, v1.ConditionReady) != v1.ReasonReplacementLate || !strings.Contains(message, "web-1") {
 		t.Errorf("a late replacement: %s: %s", ReasonIn(&told, v1.ConditionReady), message)

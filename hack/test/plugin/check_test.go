@@ -112,7 +112,7 @@ func TestCheckCoverage(t *testing.T) {
 		code        int
 	}{
 		{`"-v=2"`, "Controller ok Deployment podmanager-controller has 1 pod available, and its -namespace and -selector include web", 0},
-		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, and not " + s.Name, 1},
+		{`"-namespace=elsewhere"`, "Controller failure Deployment podmanager-controller: -namespace is elsewhere, not " + s.Name, 1},
 		{`"-namespace", "elsewhere", "--namespace=` + s.Name + `"`, "and its -namespace and -selector include web", 0},
 		{`"-selector=team=b"`, "Controller failure Deployment podmanager-controller: -selector team=b does not select web", 1},
 		{`"-selector", "team in (a,b)"`, "and its -namespace and -selector include web", 0},
@@ -146,7 +146,7 @@ func TestCheckRights(t *testing.T) {
 	})
 	got := s.pm("check", "--controller-namespace", s.Name)
 	for _, want := range []string{"you may not list pods", "you may not list controllerrevisions", "you may not get pods/log", "you may not patch podmanagers",
-		"you may not update podmanagers/scale", "you may not create pods", "the role edit grants this right", "the role podmanager-edit grants this right: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
+		"you may not update podmanagers/scale", "you may not create pods", "the role edit grants this right", "the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding", "Leader       unknown", "Controller   unknown", "Policy       unknown"} {
 		admin.wants("check", got, want)
 	}
 	if strings.Contains(got, "you may not list podmanagers") {

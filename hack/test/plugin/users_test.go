@@ -34,7 +34,7 @@ type verb struct {
 // everyVerb has the output of each verb for a user who may edit, and for one who may only view PodManagers: a part of stdout or, if the exit code
 // is not 0, of stderr.
 var everyVerb = []verb{
-	{arguments: "promote web", editor: "partition 0, was 1", viewer: "kubectl create rolebinding viewer-podmanager-edit --clusterrole=podmanager-edit", viewCode: 1},
+	{arguments: "promote web", editor: "partition 0, was 1", viewer: "-viewer-podmanager-edit --clusterrole=podmanager-edit", viewCode: 1},
 	{arguments: "get", editor: "web", viewer: "web"},
 	{arguments: "get web", editor: "Available", viewer: "you may not read pods and controllerrevisions in this namespace"},
 	{arguments: "get web -w --until-ready --timeout 1m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"},
@@ -47,7 +47,7 @@ var everyVerb = []verb{
 	{arguments: "history web", editor: "app:1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "diff web", editor: "app:1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "check web", editor: "you may patch podmanagers", viewer: "you may not list pods"},
-	{arguments: "convert deployment/front", editor: "kind: PodManager", viewer: "kubectl create rolebinding viewer-view --clusterrole=view", viewCode: 1},
+	{arguments: "convert deployment/front", editor: "kind: PodManager", viewer: "-viewer-view --clusterrole=view", viewCode: 1},
 	{arguments: "convert deployment/front --adopt", editor: "it wants no pods", edCode: 1, viewer: `cannot get resource "deployments"`, viewCode: 1},
 	{arguments: "simulate web --replicas 2", editor: "completed; 2 of 2 pods available", viewer: "the simulation derives them from spec and status"},
 	{arguments: "migrate", admin: "All PodManagers are stored as v1 already: there is nothing to do",
@@ -59,7 +59,7 @@ var everyVerb = []verb{
 	{arguments: "resume web", editor: "resumed", viewer: "is not paused"},
 	{arguments: "status web --timeout 2m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"}, // the verb retry needs a finished rollout
 	{arguments: "retry web", editor: "no revision of web was rolled back", edCode: 1, viewer: "no revision of web was rolled back", viewCode: 1},
-	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: "the role podmanager-edit grants this right", viewCode: 1},
+	{arguments: "scale web --replicas 2", editor: "scaled to 2, was 1", viewer: "the role podmanager-edit (a Helm release may give it another name) grants this right", viewCode: 1},
 	{arguments: "undo web", editor: "undone, to revision 1", viewer: "you may not list controllerrevisions", viewCode: 1},
 	{arguments: "set image web app=app:3", editor: "image updated: app:3, was app:1", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
 	{arguments: "restart web", editor: "restarted", viewer: `cannot patch resource "podmanagers"`, viewCode: 1},
@@ -219,7 +219,7 @@ func TestUserWithoutPods(t *testing.T) {
 	}
 	for _, input := range []struct{ file, arguments string }{{manifestOf("web", "{replicas: 1, image: 'app:2', "+hasty+"}"), "simulate -f -"}, {"", "simulate web --image app=app:2"}} {
 		got := s.tryWith(input.file, strings.Fields(input.arguments)...)
-		if got.code != 0 || !strings.Contains(got.out, "completed; 1 of 1 pod available") || !strings.Contains(got.err, "the role edit grants this right: kubectl create rolebinding writer-edit") {
+		if got.code != 0 || !strings.Contains(got.out, "completed; 1 of 1 pod available") || !strings.Contains(got.err, "the role edit grants this right: kubectl create rolebinding "+s.Name+"-writer-edit") {
 			t.Errorf("kubectl pm %s: %v", input.arguments, got)
 		}
 	}

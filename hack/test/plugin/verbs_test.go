@@ -190,7 +190,7 @@ func TestChange(t *testing.T) {
 	if after.Spec.Image != "app:2" || after.Spec.Paused || *after.Spec.Replicas != 3 || after.Spec.RestartAt == nil {
 		t.Errorf("in the end: %+v", after.Spec)
 	}
-	s.refused(1, "spec.replicas of web is 3, and not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
+	s.refused(1, "spec.replicas of web is 3, not 2", "scale", "web", "--replicas", "5", "--current-replicas", "2")
 	s.refused(1, "web has no container nope; it has app", "set", "image", "web", "nope=x")
 	s.refused(1, "no PodManager is selected", "restart")
 	s.refused(1, "--dry-run is \"maybe\"", "pause", "web", "--dry-run=maybe")

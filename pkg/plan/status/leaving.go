@@ -67,8 +67,8 @@ func untilReplacementProblem(r Report) time.Duration {
 }
 
 // blockedReplacement returns a pod that has had no node for some time while a pod on a drained or lost node waits for its replacement, or nil. of is
-// the name of the leaving pod that began to leave last, because the others may already have replacements. wait is the time until there is a blocked
-// pod.
+// the name of the leaving pod that the blocked pod was created to replace. If it was created for another reason, of is the name of the leaving pod
+// that began to leave last, because the others may already have replacements. wait is the time until there is a blocked pod.
 func blockedReplacement(r Report) (blocked *corev1.Pod, of string, wait time.Duration) {
 	for _, l := range r.Plan.Leaving {
 		if l.Cause != leaving.TooOld {
@@ -79,26 +79,31 @@ func blockedReplacement(r Report) (blocked *corev1.Pod, of string, wait time.Dur
 		return nil, "", 0
 	}
 	blocked, wait = unplaced(r)
+	for _, l := range r.Plan.Leaving {
+		if blocked != nil && l.Cause != leaving.TooOld && isReplacementOf(blocked, l) {
+			of = l.Name
+		}
+	}
 	return blocked, of, wait
+}
+
+// isReplacementOf reports whether a pod was created to replace a leaving pod.
+func isReplacementOf(pod *corev1.Pod, l leaving.Pod) bool {
+	return slices.Contains(health.Replaces(pod), l.UID)
 }
 
 // lateReplacement returns the pod that was created for a pod that is too old, and has not become available within the progress deadline, or nil. wait
 // is the time until there is one. Until it is available, no further pod is replaced for its age.
 func lateReplacement(r Report) (late *corev1.Pod, wait time.Duration) {
-	if !slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.Cause == leaving.TooOld }) {
+	isForAge := func(pod *corev1.Pod) bool {
+		return slices.ContainsFunc(r.Plan.Leaving, func(l leaving.Pod) bool { return l.Cause == leaving.TooOld && isReplacementOf(pod, l) })
+	}
+	at := slices.IndexFunc(r.Active, isForAge) // at most one pod leaves for its age at a time
+	if at < 0 || health.IsAvailable(r.Active[at], r.Manager.MinReady(), r.Now) {
 		return nil, 0
 	}
-	var newest *corev1.Pod // the replacement of the only pod that leaves for its age
-	for _, pod := range r.Active {
-		if newest == nil || newest.CreationTimestamp.Before(&pod.CreationTimestamp) {
-			newest = pod
-		}
-	}
-	if newest == nil || health.IsAvailable(newest, r.Manager.MinReady(), r.Now) {
-		return nil, 0
-	}
-	if wait = newest.CreationTimestamp.Add(r.Manager.ProgressDeadline()).Sub(r.Now); wait <= 0 {
-		return newest, 0
+	if wait = r.Active[at].CreationTimestamp.Add(r.Manager.ProgressDeadline()).Sub(r.Now); wait <= 0 {
+		return r.Active[at], 0
 	}
 	return nil, wait
 }

@@ -32,6 +32,7 @@ func stalledBy(reason string) func(*v1.PodManagerStatus) {
 func TestTransitions(t *testing.T) {
 	failed := func(s *v1.PodManagerStatus) { s.FailedRevision = "two" }
 	rolling := v1.ReasonRollingOut
+	next := func(s *v1.PodManagerStatus) { s.ObservedGeneration++ }
 	recorded := func(s *v1.PodManagerStatus) { s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision} }
 	exceeded := func(s *v1.PodManagerStatus) {
 		s.Rollout = &v1.RolloutStatus{Revision: s.UpdateRevision, SpentSeconds: 600}
@@ -83,11 +84,11 @@ func TestTransitions(t *testing.T) {
 			want: []string{"Normal RolloutCompleted Revision two is rolled out: 3 pods available"},
 		},
 		"started while paused": {
-			old: at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", v1.ReasonPaused),
+			old: at("one", "one", v1.ReasonAllAvailable), now: at("two", "one", v1.ReasonPaused, next),
 			want: []string{"Normal RolloutStarted Rolling out revision two, image v2", "Normal RolloutPaused Paused the rollout of revision two"},
 		},
 		"paused": {
-			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonPaused),
+			old: at("two", "one", rolling), now: at("two", "one", v1.ReasonPaused, next),
 			want: []string{"Normal RolloutPaused Paused the rollout of revision two"},
 		},
 		"resumed": {
@@ -97,6 +98,10 @@ func TestTransitions(t *testing.T) {
 		"paused, and a request is refused": {
 			manager: Manager(3, func(m *v1.PodManager) { m.Spec.Paused = true }),
 			old:     at("two", "one", v1.ReasonPaused), now: at("two", "one", v1.ReasonForbidden),
+		},
+		"paused, and the refused request succeeds: the event was emitted before": {
+			manager: Manager(3, func(m *v1.PodManager) { m.Spec.Paused = true }),
+			old:     at("two", "one", v1.ReasonForbidden), now: at("two", "one", v1.ReasonPaused),
 		},
 		"still paused": {old: at("two", "one", v1.ReasonPaused), now: at("two", "one", v1.ReasonPaused)},
 		"the partition is reached": {

@@ -159,7 +159,7 @@ func covers(controller Controller, manager *v1.PodManager) string {
 	}
 	namespaces, selectors := valuesOf(controller.Args, "namespace"), valuesOf(controller.Args, "selector")
 	if len(namespaces) > 0 && !slices.Contains(namespaces, manager.Namespace) {
-		return fmt.Sprintf("-namespace is %s, and not %s", strings.Join(namespaces, ", "), manager.Namespace)
+		return fmt.Sprintf("-namespace is %s, not %s", strings.Join(namespaces, ", "), manager.Namespace)
 	}
 	for _, text := range selectors {
 		selector, err := labels.Parse(text)
@@ -213,7 +213,7 @@ func judgeObject(f Facts) Finding {
 		finding.Advice = "check that a controller runs, and that its flags -namespace and -selector cover the PodManager"
 	case observed != f.Manager.Generation:
 		finding.Result = Warning
-		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, and not yet %d", observed, f.Manager.Name, f.Manager.Generation)
+		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, but not yet %d", observed, f.Manager.Name, f.Manager.Generation)
 	default:
 		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, which is the latest", observed, f.Manager.Name)
 	}

@@ -45,7 +45,7 @@ func TestTryWithoutRights(t *testing.T) {
 		reason, lacks string
 		warning, err  string
 	}{
-		"may not patch":           {rbac, "patch podmanagers", "the role podmanager-edit grants this right: kubectl create rolebinding", ""},
+		"may not patch":           {rbac, "patch podmanagers", "the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding", ""},
 		"may not create pods":     {policy, "create pods", "the role edit grants this right: kubectl create rolebinding jane-edit --clusterrole=edit --user=jane --namespace=ns", ""},
 		"a refusal of the change": {"not on Fridays", "", "", "not on Fridays"},
 	}

@@ -90,7 +90,7 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 		}
 		before = int32(manager.DesiredReplicas())
 		if expected >= 0 && before != expected {
-			return before, fmt.Errorf("spec.replicas of %s is %d, and not %d as --current-replicas says; nothing was changed",
+			return before, fmt.Errorf("spec.replicas of %s is %d, not %d as --current-replicas says; nothing was changed",
 				manager.Name, before, expected)
 		}
 		if before == replicas || dryRun == DryRunClient {

@@ -56,13 +56,13 @@ func TestScale(t *testing.T) {
 	}{
 		"another number":            {5, -1, DryRunNone, 3, []string{"update 7 to 5"}, "was 3"},
 		"the expected number":       {5, 3, DryRunNone, 3, []string{"update 7 to 5"}, "was 3"},
-		"an unexpected number":      {5, 2, DryRunNone, 3, nil, "spec.replicas of web is 3, and not 2 as --current-replicas says; nothing was changed"},
+		"an unexpected number":      {5, 2, DryRunNone, 3, nil, "spec.replicas of web is 3, not 2 as --current-replicas says; nothing was changed"},
 		"the number that it has":    {3, -1, DryRunNone, 3, nil, "was 3"},
 		"a dry run of the client":   {5, -1, DryRunClient, 3, nil, "was 3"},
 		"a dry run of the server":   {5, -1, DryRunServer, 3, []string{"update 7 to 5"}, "was 3"},
 		"another client scaled it":  {5, -1, DryRunNone, 4, []string{"update 7 to 5", "get", "update 8 to 5"}, "was 4"},
 		"... to the same number":    {5, -1, DryRunNone, 5, []string{"update 7 to 5", "get"}, "was 5"},
-		"... from what is expected": {5, 3, DryRunNone, 4, []string{"update 7 to 5", "get"}, "spec.replicas of web is 4, and not 3 as"},
+		"... from what is expected": {5, 3, DryRunNone, 4, []string{"update 7 to 5", "get"}, "spec.replicas of web is 4, not 3 as"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -46,7 +46,7 @@ case "$now" in
 	'' | '{{.UID}}/true') ;;
 	*) fail "PodManager {{.Name}} exists already: delete it, or convert {{.From}} with another --name" ;;
 	esac
-	[ "$#" -eq {{.Pods}} ] || fail "the number of pods of {{.From}} is $#, and not {{.Pods}}: wait until it is complete, or convert it again" ;;
+	[ "$#" -eq {{.Pods}} ] || fail "the number of pods of {{.From}} is $#, not {{.Pods}}: wait until it is complete, or convert it again" ;;
 '' | '{{.UID}}/'*/?*)
 	case "$manager" in
 	'') fail "namespace {{.Namespace}} of this cluster has neither {{.From}} nor PodManager {{.Name}}" ;;

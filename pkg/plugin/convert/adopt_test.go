@@ -137,7 +137,7 @@ func TestAdoptRunsAgain(t *testing.T) {
 		"a PodManager of that name":               {cluster: []string{asWritten, pods, done}, refusal: "PodManager web exists already"},
 		"a PodManager for another source's pods":  {cluster: []string{asWritten, pods, markedByElse}, refusal: "PodManager web exists already"},
 		"resumed by hand while the source exists": {cluster: []string{asWritten, pods, resumed}, refusal: "PodManager web exists already"},
-		"a pod less":                              {cluster: []string{asWritten, "PODS=a "}, refusal: "the number of pods of Deployment web is 1, and not 2"},
+		"a pod less":                              {cluster: []string{asWritten, "PODS=a "}, refusal: "the number of pods of Deployment web is 1, not 2"},
 		"another source":                          {cluster: []string{other, pods, marked}, refusal: "was changed since this script was written"},
 		"another cluster":                         {refusal: "has neither Deployment web nor PodManager web"},
 	} {

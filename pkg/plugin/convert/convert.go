@@ -149,9 +149,9 @@ func refuse(object *unstructured.Unstructured, o Options) error {
 	case len(validation.IsDNS1123Subdomain(name)) > 0:
 		return fmt.Errorf("%q is not a valid object name: give another one with --name", name)
 	case len(name) > longestName:
-		return fmt.Errorf("its name has %d characters, and that of a PodManager may have at most %d: give another one with --name", len(name), longestName)
+		return fmt.Errorf("its name has %d characters, but the name of a PodManager may have at most %d: choose another one with --name", len(name), longestName)
 	case owner != nil:
-		return fmt.Errorf("%s %s controls it, and would create it again: convert the %[1]s instead, if its kind can be converted", owner.Kind, owner.Name)
+		return fmt.Errorf("%s %s controls it, and would create it again: convert that %[1]s instead, if its kind can be converted", owner.Kind, owner.Name)
 	case object.GetDeletionTimestamp() != nil:
 		return errors.New("it is being deleted")
 	case len(claims) > 0:

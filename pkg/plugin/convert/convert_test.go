@@ -116,15 +116,15 @@ func TestRefusals(t *testing.T) {
 		"claims":                  {kind: "StatefulSet", spec: "volumeClaimTemplates: [{metadata: {name: data}}], ", want: "StatefulSet web: it has volumeClaimTemplates, and pods of a PodManager have no claims of their own"},
 		"claims of a CloneSet":    {kind: "CloneSet", spec: "volumeClaimTemplates: [{metadata: {name: data}}], ", want: "the data of a pod would not follow it"},
 		"a strange strategy":      {kind: "Deployment", spec: "strategy: {type: Odd}, ", want: "spec.strategy.type Odd is not known"},
-		"a strange percentage":    {kind: "Deployment", spec: "strategy: {rollingUpdate: {maxSurge: many}}, ", want: `spec.strategy.rollingUpdate.maxSurge is "many", and not a percentage`},
+		"a strange percentage":    {kind: "Deployment", spec: "strategy: {rollingUpdate: {maxSurge: many}}, ", want: `spec.strategy.rollingUpdate.maxSurge is "many", not a percentage`},
 		"a strange update":        {kind: "CloneSet", spec: "updateStrategy: {type: Odd}, ", want: "one of ReCreate, InPlaceIfPossible and InPlaceOnly"},
 		"a StatefulSet's":         {kind: "StatefulSet", spec: "updateStrategy: {type: Odd}, ", want: "spec.updateStrategy.type Odd is not known"},
-		"a long name":             {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName(strings.Repeat("x", 53)) }, want: "has 53 characters, and that of a PodManager may have at most 52: give another one with --name"},
+		"a long name":             {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName(strings.Repeat("x", 53)) }, want: "has 53 characters, but the name of a PodManager may have at most 52: choose another one with --name"},
 		"a long name with --name": {kind: "Deployment", options: Options{Name: strings.Repeat("y", 53)}, want: "at most 52"},
 		"no name":                 {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetName("") }, want: "it has no name"},
 		"a controller": {kind: "ReplicaSet", change: func(u *unstructured.Unstructured) {
 			u.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(&metav1.ObjectMeta{Name: "web"}, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"})})
-		}, want: "Deployment web controls it, and would create it again: convert the Deployment instead"},
+		}, want: "Deployment web controls it, and would create it again: convert that Deployment instead"},
 		"on its way out":         {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)}) }, want: "it is being deleted"},
 		"another kind":           {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.SetKind("DaemonSet") }, want: "DaemonSet.apps cannot be converted; convert takes Deployment (apps), ReplicaSet (apps), StatefulSet (apps), CloneSet (apps.kruise.io)"},
 		"a spec of another type": {kind: "Deployment", change: func(u *unstructured.Unstructured) { u.Object["spec"] = int64(0) }, want: "is not an object"},

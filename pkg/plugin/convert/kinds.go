@@ -69,7 +69,7 @@ func statefulSet(c *conversion) error {
 	switch strategy := c.text("spec", "updateStrategy", "type"); strategy {
 	case "", "RollingUpdate":
 		c.strategy(v1.RollingUpdateStrategy, limits)
-		c.note("spec.updateStrategy: pods are updated in any order, and not from the highest number down")
+		c.note("spec.updateStrategy: pods are updated in any order, not from the highest number down")
 	case "OnDelete":
 		c.strategy(v1.OnDeleteStrategy, nil)
 	default:
@@ -81,7 +81,7 @@ func statefulSet(c *conversion) error {
 	c.tell(fmt.Sprintf("is left out: pods have no DNS names (%s-0.SERVICE), and an index is not an identity: another pod may get the same index later",
 		c.name), "spec", "serviceName")
 	if policy := c.text("spec", "podManagementPolicy"); policy != "Parallel" {
-		c.note("spec.podManagementPolicy: is left out: pods are created and deleted at the same time (Parallel), and not one after the other " +
+		c.note("spec.podManagementPolicy: is left out: pods are created and deleted at the same time (Parallel), not one after the other " +
 			"(OrderedReady); scaleDown.maxTerminating paces deletions")
 	}
 	c.tell("is left out: pods of a PodManager have no claims of their own", "spec", "persistentVolumeClaimRetentionPolicy")

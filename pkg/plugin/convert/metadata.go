@@ -32,7 +32,7 @@ func (c *conversion) metadata() map[string]any {
 	for _, field := range serverSet {
 		c.take("metadata", field)
 	}
-	c.tell("the finalizers are left out, because the controller that would remove them watches the "+c.kind+", and not the PodManager", "metadata", "finalizers")
+	c.tell("the finalizers are left out, because the controller that would remove them watches the "+c.kind+", not the PodManager", "metadata", "finalizers")
 	c.tell("the PodManager gets no owner; add the ownerReference if it must be deleted with the owner", "metadata", "ownerReferences")
 	c.tell("is left out: a PodManager has a fixed name, here "+c.name, "metadata", "generateName")
 	for _, field := range []string{"labels", "annotations"} {

@@ -29,7 +29,7 @@ func (c *conversion) limit(limits map[string]any, name string, otherwise any, pa
 	if text, isText := value.(string); isText {
 		percent, err := strconv.Atoi(strings.TrimSuffix(text, "%"))
 		if err != nil || !strings.HasSuffix(text, "%") {
-			return fmt.Errorf("spec.%s is %q, and not a percentage", strings.Join(path, "."), text)
+			return fmt.Errorf("spec.%s is %q, not a percentage", strings.Join(path, "."), text)
 		}
 		if most := maxPercent[name]; percent > most {
 			c.note("spec.%s: is %d%%, the most that a PodManager may have; the source has %s", strings.Join(path, "."), most, text)

@@ -22,7 +22,7 @@ const (
 	InPlace = "in place"
 	Resize  = "resize"
 	NewPod  = "new pod"
-	// WithNewPod is for a field that needs no new pod itself, if another field of the same change needs one.
+	// WithNewPod is for a field that could be changed without a new pod, if another field of the same change needs one.
 	WithNewPod = "with the new pod"
 	// Impossible is for a change that needs new pods while podUpdatePolicy forbids them.
 	Impossible = "impossible"

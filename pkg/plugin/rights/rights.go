@@ -25,6 +25,9 @@ type rule struct {
 
 var read = []string{"get", "list", "watch"}
 
+// ownRoles is the prefix of the ClusterRoles in artifacts/rbac.yaml. Kubernetes has the others.
+const ownRoles = "podmanager-"
+
 // rules are the rules that the verbs of the plugin may need. A role for PodManagers comes before the built-in one that includes it, because it
 // gives a user no right to anything else.
 var rules = []rule{
@@ -50,13 +53,18 @@ func (r Right) Role() string {
 }
 
 // Advice returns the role that gives the right, and the command that binds it to a user in a namespace, or in all of them if namespace is empty.
-// If the user's name is not known, the command has a placeholder. The advice is empty if no role for users gives the right.
+// If the user's name is not known, the command has a placeholder. The advice is empty if no role for users gives the right. Our own roles have the
+// names of artifacts/rbac.yaml: a user who lacks rights may not look for the names that a Helm release gave them.
 func (r Right) Advice(user, namespace string) string {
 	role := r.Role()
 	if role == "" {
 		return ""
 	}
-	return fmt.Sprintf("the role %s grants this right: %s", role, bind(role, user, namespace))
+	named := role
+	if strings.HasPrefix(role, ownRoles) {
+		named += " (a Helm release may give it another name)"
+	}
+	return fmt.Sprintf("the role %s grants this right: %s", named, bind(role, user, namespace))
 }
 
 // Missing says that a user lacks the right in a namespace, and which role helps. user is empty if the name is not known.
@@ -78,7 +86,7 @@ func bind(role, user, namespace string) string {
 	}
 	name, subject := user, "--user="+quote(user)
 	if account, isAccount := strings.CutPrefix(user, "system:serviceaccount:"); isAccount {
-		_, name, _ = strings.Cut(account, ":")
+		name = account // with its namespace, because accounts in several namespaces may have the same name
 		subject = "--serviceaccount=" + quote(account)
 	}
 	name = strings.Trim(strange.ReplaceAllString(name, "-"), "-") + "-" + role

@@ -71,15 +71,15 @@ func TestRefused(t *testing.T) {
 	const rbac = `podmanagers.apps.mycompany.com "web" is forbidden: `
 	tests := map[string]struct{ message, want string }{
 		"patch": {rbac + `User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "shop"`,
-			"the role podmanager-edit grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
+			"the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
 		"scale": {rbac + `User "jane" cannot update resource "podmanagers/scale" in API group "apps.mycompany.com" in the namespace "shop"`,
-			"the role podmanager-edit grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
+			"the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
 		"list in all namespaces": {`podmanagers.apps.mycompany.com is forbidden: User "jane" cannot list resource "podmanagers" in API group "apps.mycompany.com" at the cluster scope`,
-			"the role podmanager-view grants this right: kubectl create clusterrolebinding jane-podmanager-view --clusterrole=podmanager-view --user=jane"},
+			"the role podmanager-view (a Helm release may give it another name) grants this right: kubectl create clusterrolebinding jane-podmanager-view --clusterrole=podmanager-view --user=jane"},
 		"a ServiceAccount": {rbac + `User "system:serviceaccount:ci:robot" cannot get resource "podmanagers" in API group "apps.mycompany.com" in the namespace "shop"`,
-			"the role podmanager-view grants this right: kubectl create rolebinding robot-podmanager-view --clusterrole=podmanager-view --serviceaccount=ci:robot --namespace=shop"},
+			"the role podmanager-view (a Helm release may give it another name) grants this right: kubectl create rolebinding ci-robot-podmanager-view --clusterrole=podmanager-view --serviceaccount=ci:robot --namespace=shop"},
 		"a name for a shell": {rbac + `User "oidc:Jane's; rm" cannot delete resource "podmanagers" in API group "apps.mycompany.com" in the namespace "shop"`,
-			`the role podmanager-edit grants this right: kubectl create rolebinding oidc-Jane-s-rm-podmanager-edit --clusterrole=podmanager-edit --user='oidc:Jane'\''s; rm' --namespace=shop`},
+			`the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding oidc-Jane-s-rm-podmanager-edit --clusterrole=podmanager-edit --user='oidc:Jane'\''s; rm' --namespace=shop`},
 		"another kind": {`deployments.apps "web" is forbidden: User "jane" cannot get resource "deployments" in API group "apps" in the namespace "shop"`,
 			"the role view grants this right: kubectl create rolebinding jane-view --clusterrole=view --user=jane --namespace=shop"},
 		"our policy": {rbac + `ValidatingAdmissionPolicy 'podmanager-pod-rights' with binding 'podmanager-pod-rights' denied request: ` +

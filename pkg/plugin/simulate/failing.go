@@ -45,7 +45,7 @@ func ParseChoice(flag string, values []string) (Choice, error) {
 	return c, nil
 }
 
-// possible is what a choice may be.
+// possible is how error messages describe the valid choices.
 const possible = `write every, "every 3" for each third pod, or the name of a pod`
 
 // check returns an error if a name belongs neither to an existing pod nor to a pod that the controller may create.

@@ -85,13 +85,13 @@ func (a *Answer) AddDrain(s snapshot.Snapshot, budgets []policyv1.PodDisruptionB
 			a.Cause = sentence("A drain waits, because pods may not be evicted", follow.Message(s.Manager))
 		}
 		if len(covering) > 1 {
-			a.say("node %s %s, and a drain waits: PodDisruptionBudgets %s and %s both cover pod %s, so that it is not evicted",
+			a.say("node %s %s, and a drain waits: PodDisruptionBudgets %s and %s both cover pod %s, so it cannot be evicted",
 				node, because, covering[0].Name, covering[1].Name, pod.Name)
 			a.suggest(s, "kubectl get poddisruptionbudgets")
 			return
 		}
 		status := covering[0].Status
-		a.say("node %s %s, and a drain waits: PodDisruptionBudget %s needs %s and has %d, so that pod %s is not evicted",
+		a.say("node %s %s, and a drain waits: PodDisruptionBudget %s needs %s and has %d, so pod %s cannot be evicted",
 			node, because, covering[0].Name, budget.Healthy(int(status.DesiredHealthy)), status.CurrentHealthy, pod.Name)
 		a.suggestReplacing(s, covering[0])
 		return

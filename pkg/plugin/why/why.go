@@ -99,7 +99,7 @@ func isLate(s snapshot.Snapshot) bool {
 	return s.Condition(v1.ConditionStalled).Reason == v1.ReasonDeadline
 }
 
-// isHalted reports whether the rollout is halted, also while it is paused.
+// isHalted reports whether the rollout is halted, even if it is also paused.
 func isHalted(s snapshot.Snapshot) bool {
 	stalled := s.Condition(v1.ConditionStalled)
 	return stalled.Status == metav1.ConditionTrue && stalled.Reason == v1.ReasonHalted || s.IsObserved() && s.Reads("pods") && s.Rollout().IsHalted()

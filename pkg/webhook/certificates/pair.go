@@ -152,7 +152,7 @@ func parseCertificates(data []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		if block.Type != certificateBlock {
-			return nil, fmt.Errorf("%s where a certificate should be", block.Type)
+			return nil, fmt.Errorf("a PEM block is %s, not %s", block.Type, certificateBlock)
 		}
 		certificate, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {

@@ -48,7 +48,7 @@ func read(body io.Reader) (*review, error) {
 		return nil, fmt.Errorf("the body is not a ConversionReview: %w", err)
 	}
 	if asked.APIVersion != reviewVersion || asked.Kind != reviewKind {
-		return nil, fmt.Errorf("the body is %.100q of %.100q, and not %s of %s", asked.Kind, asked.APIVersion, reviewKind, reviewVersion)
+		return nil, fmt.Errorf("the body is %.100q of %.100q, not %s of %s", asked.Kind, asked.APIVersion, reviewKind, reviewVersion)
 	}
 	if asked.Request == nil || len(asked.Request.UID) > maxUID {
 		return nil, errors.New("the ConversionReview has no request, or the uid of its request is too long")

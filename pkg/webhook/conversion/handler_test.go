@@ -123,7 +123,7 @@ func TestHandlerRefuses(t *testing.T) {
 		"half a review":   {whole[:len(whole)/2], "the body is not a ConversionReview"},
 		"nested for ever": {strings.Repeat("[", 1<<20), "the body is not a ConversionReview"},
 		"another review":  {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{}}`, `the body is "AdmissionReview" of "admission.k8s.io/v1"`},
-		"an older review": {strings.Replace(whole, "k8s.io/v1", "k8s.io/v1beta1", 1), "and not ConversionReview of apiextensions.k8s.io/v1"},
+		"an older review": {strings.Replace(whole, "k8s.io/v1", "k8s.io/v1beta1", 1), "not ConversionReview of apiextensions.k8s.io/v1"},
 		"no UTF-8":        {strings.Replace(whole, "u1", "\xff", 1), "the body is not UTF-8"},
 		"no request":      {`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview"}`, "has no request"},
 		"a long kind":     {strings.Replace(whole, "ConversionReview", endless, 1), "the body is "},

@@ -41,9 +41,9 @@ const (
 // Handler answers the AdmissionReviews that the API server sends for PodManagers. A call has no side effects, so the API server may also call it
 // for a dry run.
 type Handler struct {
-	kube   kubernetes.Interface
-	serves func(*v1.PodManager) bool
-	means  inplace.Capabilities
+	kube         kubernetes.Interface
+	serves       func(*v1.PodManager) bool
+	capabilities inplace.Capabilities
 	// turns has an element for each trial in progress.
 	turns chan struct{}
 	// looking is the total size of all objects that are being processed.
@@ -52,9 +52,9 @@ type Handler struct {
 
 // New returns the handler. Its client has the controller's permissions, because the controller creates the pods. The client should have a
 // separate rate limiter, so that many applies do not delay the controller, and vice versa. Only PodManagers that the controller serves are
-// checked: elsewhere it may not even create pods. means must be the controller's as well: they decide whether a pod has the readiness gate.
-func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, means inplace.Capabilities) *Handler {
-	return &Handler{kube: kube, serves: serves, means: means, turns: make(chan struct{}, maxTrials)}
+// checked: elsewhere it may not even create pods. capabilities must be the controller's as well: they decide whether a pod has the readiness gate.
+func New(kube kubernetes.Interface, serves func(*v1.PodManager) bool, capabilities inplace.Capabilities) *Handler {
+	return &Handler{kube: kube, serves: serves, capabilities: capabilities, turns: make(chan struct{}, maxTrials)}
 }
 
 // Within returns a function that reports whether a controller with these namespaces and this selector serves a PodManager. metav1.NamespaceAll
@@ -107,7 +107,7 @@ func readReview(body io.Reader) (*request, error) {
 		return nil, fmt.Errorf("reading the AdmissionReview: %w", err)
 	}
 	if received.APIVersion != reviewVersion || received.Kind != reviewKind {
-		return nil, fmt.Errorf("this is %.100q of %.100q, and not an %s of %s", received.Kind, received.APIVersion, reviewKind, reviewVersion)
+		return nil, fmt.Errorf("this is %.100q of %.100q, not an %s of %s", received.Kind, received.APIVersion, reviewKind, reviewVersion)
 	}
 	asked := received.Request
 	if asked == nil || asked.UID == "" {

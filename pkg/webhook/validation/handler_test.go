@@ -101,7 +101,7 @@ func TestTrialOfGate(t *testing.T) {
 	for patchesOnly, want := range map[bool]int{false: 1, true: 0} {
 		server := &api{}
 		handler := handlerWith(t, server)
-		handler.means.PatchesOnly = patchesOnly
+		handler.capabilities.PatchesOnly = patchesOnly
 		ask(t, handler, creation(drained))
 		if gates := server.pods[0].Spec.ReadinessGates; len(gates) != want {
 			t.Errorf("patches only: %t; the readiness gates are %v, want %d", patchesOnly, gates, want)
@@ -142,7 +142,7 @@ func TestGarbage(t *testing.T) {
 		"no JSON":          {"<html>", "invalid character"},
 		"half of a review": {good[:len(good)/2], "malformed JSON at byte"},
 		"a list":           {"[]", "cannot unmarshal array"},
-		"another kind":     {strings.Replace(good, "AdmissionReview", "ConversionReview", 1), `this is "ConversionReview" of "admission.k8s.io/v1", and not an AdmissionReview`},
+		"another kind":     {strings.Replace(good, "AdmissionReview", "ConversionReview", 1), `this is "ConversionReview" of "admission.k8s.io/v1", not an AdmissionReview`},
 		"another version":  {strings.Replace(good, "admission.k8s.io/v1", "admission.k8s.io/v2", 1), `of "admission.k8s.io/v2"`},
 		"no request":       {`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`, "no request with a uid"},
 		"no uid":           {strings.Replace(good, "uid-1", "", 1), "no request with a uid"},
