@@ -3,7 +3,7 @@
 // Start with plan.go: Make turns an Observed into a Plan. report.go hands the decisions on to the status. final.go plans for a PodManager that is
 // being deleted. backoff.go removes requests in backoff from a plan. ownership.go decides which pods to adopt and which leftovers to delete.
 // leaving.go takes leaving pods out of the count. indices.go decides which indices and names are free, pod.go builds a new pod, and spread.go
-// decides over what it is spread.
+// decides over what it is spread. future.go replaces times in the status that cannot be right.
 //
 //	podstate   facts about one pod
 //	history    templates and their revisions

@@ -177,6 +177,7 @@ func Make(o Observed) Plan {
 	if o.Manager.DeletionTimestamp != nil {
 		return makeFinal(o)
 	}
+	o = o.withoutFutureTimes()
 	kept, released := podstate.KeepOrRelease(o.Manager, o.Pods)
 	plan := Plan{
 		AddFinalizer:    needsFinalizer(o.Manager) && !hasFinalizer(o.Manager, v1.Finalizer),
