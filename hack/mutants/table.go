@@ -40,7 +40,7 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "good-while-failing", about: "failing pods do not keep a revision from becoming good", by: byUnit, file: "pkg/plan/rollout/proven.go",
-		before: "case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,",
+		before: "case !r.isCarriedOut(), r.TooManyFail(),",
 		after:  "case !r.isCarriedOut(),",
 	},
 	{
@@ -61,22 +61,24 @@ var rolloutTable = []entry{
 	{
 		name: "first-release-forgotten", about: "no rollback returns to a first release that was superseded",
 		by: byUnit, file: "pkg/plan/rollout/proven.go",
-		before: "if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {",
-		after:  "if r.Old != nil || r.Revisions.Current != nil || r.RolledBack {",
+		before: "return r.Old != nil && r.Revisions.Current == nil",
+		after:  "return false && r.Old != nil && r.Revisions.Current == nil",
+	},
+	{
+		name: "crashing-first-release", about: "rollbacks return to a first release that crashes, and is ready for a moment", by: byWorld,
+		file:   "pkg/plan/rollout/proven.go",
+		before: "return failing < r.Manager.FailureThreshold()",
+		after:  "return failing >= 0",
 	},
 	{
 		name: "never-halts", about: "failing pods do not halt a rollout", by: byWorld, file: "pkg/plan/rollout/state.go",
-		before: `r.failing() >= r.Manager.FailureThreshold() &&
-		r.Manager.OnFailure()`,
-		after: `r.failing() > 1000 &&
-		r.Manager.OnFailure()`,
+		before: "len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail()",
+		after:  "len(r.OldPods)+len(r.MustMovePods) > 0) && r.failing() > 1000",
 	},
 	{
 		name: "halts-late", about: "one more pod than failureThreshold has to fail", by: byWorld, file: "pkg/plan/rollout/state.go",
-		before: `r.failing() >= r.Manager.FailureThreshold() &&
-		r.Manager.OnFailure()`,
-		after: `r.failing() > r.Manager.FailureThreshold() &&
-		r.Manager.OnFailure()`,
+		before: "len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail()",
+		after:  "len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail() && r.failing() > r.Manager.FailureThreshold()",
 	},
 	{
 		name: "halt-ends-with-its-pods", about: "a failure is forgotten with its pod", by: byUnit, file: "pkg/plan/rollout/records.go",

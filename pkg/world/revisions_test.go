@@ -8,6 +8,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/leaving"
@@ -15,15 +16,19 @@ import (
 )
 
 // checkCurrent checks that the new revision becomes the current one when it has been good for the bake time. A superseded revision becomes current
-// only if there is none, and enough of its pods are available.
+// only if there is none, enough of its pods are available, and fewer than failureThreshold have just crashed.
 func (s *synced) checkCurrent() error {
 	status := &s.status
 	switch {
 	case status.CurrentRevision == s.before.CurrentRevision:
 		return nil
 	case status.CurrentRevision != status.UpdateRevision:
-		if hash := strings.TrimPrefix(status.CurrentRevision, s.Manager.Name+"-"); s.hadCurrent || s.countAvailable(hash) < s.enough() {
+		hash := strings.TrimPrefix(status.CurrentRevision, s.Manager.Name+"-")
+		if s.hadCurrent || s.countAvailable(hash) < s.enough() {
 			return fmt.Errorf("%s became the current revision, with %d available pods of %d", status.CurrentRevision, s.countAvailable(hash), s.enough())
+		}
+		if crashed := s.countCrashed(hash); crashed >= s.Manager.FailureThreshold() {
+			return fmt.Errorf("%s became the current revision, although %d of its pods have just crashed", status.CurrentRevision, crashed)
 		}
 		return nil
 	case s.baking.revision != s.updateHash:
@@ -32,6 +37,27 @@ func (s *synced) checkCurrent() error {
 		return fmt.Errorf("%s is current, and was good for %v of %v", status.CurrentRevision, s.Now.Sub(s.baking.since), s.Manager.BakeTime())
 	}
 	return nil
+}
+
+// countCrashed counts the pods of a revision that have first crashed so recently that they cannot have recovered, and whose status shows the crash
+// without doubt.
+func (s *synced) countCrashed(hash string) (count int) {
+	recovery := s.Manager.MinReady() + s.Manager.FailureGrace()
+	for _, p := range s.activePods() {
+		hidden := s.hidden[p.UID]
+		isRecent := s.Now.Sub(hidden.blame.since) < recovery-2*time.Second
+		if s.hashOf(p) == hash && s.isBlamed(p) && isRecent && !hidden.blame.inherited && hidden.updates == 0 && !hidden.byHand && !hidden.interrupted && showsCrash(p) {
+			count++
+		}
+	}
+	return count
+}
+
+// showsCrash reports whether the status of a pod shows that a container has crashed.
+func showsCrash(p *corev1.Pod) bool {
+	return nodes.Condition(p, corev1.DisruptionTarget) == nil && slices.ContainsFunc(p.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool {
+		return c.RestartCount > 0 && c.LastTerminationState.Terminated != nil && c.LastTerminationState.Terminated.Reason == "Error"
+	})
 }
 
 // checkMade checks the revision of pods that are created, or updated in place, if it is not the new one. In a rollback, it must be the current

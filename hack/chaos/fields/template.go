@@ -48,6 +48,7 @@ func templateTrials() []Trial {
 		{path: in(spec, "restartPolicy"), value: "Always"},
 		{path: in(spec, "restartPolicy"), value: "Never", Refused: true},
 		{path: in(spec, "restartPolicy"), value: "OnFailure", Refused: true},
+		{path: in(spec, "activeDeadlineSeconds"), value: 600, Refused: true, word: "remove it"},
 		{path: in(spec, "nodeSelector"), value: map[string]any{"type": "kwok"}},
 		{path: in(spec, "nodeSelector"), value: map[string]any{"nowhere": ""}, Held: unready},
 		{path: in(spec, "nodeSelector"), value: "nowhere", Refused: true},

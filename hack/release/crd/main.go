@@ -98,13 +98,15 @@ func versionsOf(crd map[string]any) []any {
 func demand(template map[string]any) error {
 	containers, errContainers := descend(template, []string{"properties", "spec", "properties", "containers"})
 	restartPolicy, errRestart := descend(template, []string{"properties", "spec", "properties", "restartPolicy"})
+	deadline, errDeadline := descend(template, []string{"properties", "spec", "properties", "activeDeadlineSeconds"})
 	labels, errLabels := descend(template, []string{"properties", "metadata", "properties", "labels"})
 	annotations, errAnnotations := descend(template, []string{"properties", "metadata", "properties", "annotations"})
-	if err := errors.Join(errContainers, errRestart, errLabels, errAnnotations); err != nil {
+	if err := errors.Join(errContainers, errRestart, errDeadline, errLabels, errAnnotations); err != nil {
 		return err
 	}
 	containers["minItems"] = 1
 	restartPolicy["enum"] = []any{"Always"}
+	require(deadline, "false", "activeDeadlineSeconds would end each pod for good, and each of its replacements; remove it, or use a Job for pods that run to completion")
 	refuse(labels, "the labels podmanager-uid, apps.mycompany.com/revision, apps.mycompany.com/shard and apps.kubernetes.io/pod-index are set by the controller; remove them from the template",
 		v1.LabelManagerUID, v1.LabelRevision, v1.LabelShard, v1.LabelPodIndex)
 	refuse(annotations, "the annotations apps.mycompany.com/delete, failures-before, disruptions-before, replaces and in-place-update are for single pods; remove them from the template",
@@ -118,7 +120,12 @@ func refuse(schema map[string]any, message string, keys ...string) {
 	for _, key := range keys {
 		rules = append(rules, fmt.Sprintf("!('%s' in self)", key))
 	}
-	schema["x-kubernetes-validations"] = []any{map[string]any{"rule": strings.Join(rules, " && "), "message": message}}
+	require(schema, strings.Join(rules, " && "), message)
+}
+
+// require adds a rule in CEL to a field. The API server does not evaluate it for a field that is absent, or that an update leaves as it was.
+func require(schema map[string]any, rule, message string) {
+	schema["x-kubernetes-validations"] = []any{map[string]any{"rule": rule, "message": message}}
 }
 
 func descend(node any, path []string) (map[string]any, error) {

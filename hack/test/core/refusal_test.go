@@ -26,6 +26,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"no containers":            {"web", "{template: {spec: {containers: []}}}", "spec.template.spec.containers in body should have at least 1 items"},
 		"no pod spec":              {"web", "{template: {}}", "spec.template.spec.containers needs at least one container"},
 		"restartPolicy":            {"web", "{" + fmt.Sprintf(template, "", "restartPolicy: Never,") + "}", `spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"`},
+		"activeDeadlineSeconds":    {"web", "{" + fmt.Sprintf(template, "", "activeDeadlineSeconds: 600,") + "}", "activeDeadlineSeconds would end each pod for good, and each of its replacements; remove it"},
 		"another's label":          {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager: other}},", "") + "}", "the template's label podmanager must be the PodManager's own name"},
 		"our labels":               {"web", "{" + fmt.Sprintf(template, "metadata: {labels: {podmanager-uid: x}},", "") + "}", "are set by the controller; remove them from the template"},
 		"our annotations":          {"web", "{" + fmt.Sprintf(template, "metadata: {annotations: {apps.mycompany.com/delete: 'true'}},", "") + "}", "are for single pods; remove them from the template"},

@@ -21,7 +21,7 @@ const (
 	rollingOut = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=True/RollingOut"
 	allDone    = "Ready=True/AllReplicasAvailable Available=True/EnoughReplicas Progressing=False/Complete"
 	onHold     = "Ready=False/Paused Available=True/EnoughReplicas Progressing=False/Paused"
-	tooLate    = "Ready=False/RollingOut Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
+	tooLate    = "Ready=False/ProgressDeadlineExceeded Available=True/EnoughReplicas Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded"
 )
 
 // state returns the counts and conditions of a rollout in one line.
@@ -136,7 +136,7 @@ func TestProgressDeadline(t *testing.T) {
 	s.awaitEvents("web", v1.EventDeadline)
 
 	s.apply("late", "{replicas: 2, progressDeadlineSeconds: 2, template: {spec: {schedulingGates: [{name: example.com/wait}], containers: [{name: a, image: a}]}}}")
-	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/PodsNotReady Available=False/NotEnoughReplicas "+
+	s.awaitState("late", "2 pods, 0 current, 2 updated, 0 available: Ready=False/ProgressDeadlineExceeded Available=False/NotEnoughReplicas "+
 		"Progressing=False/ProgressDeadlineExceeded Stalled=True/ProgressDeadlineExceeded")
 	for _, name := range []string{"late-0", "late-1"} {
 		s.Kubectl("patch", "pod", name, "--type=json", `-p=[{"op": "remove", "path": "/spec/schedulingGates"}]`)

@@ -175,7 +175,7 @@ func TestRollbackDeadline(t *testing.T) {
 	w := s.WatchPods()
 	began := time.Now()
 	s.apply("web", risky(4, budget, policy, neverReady))
-	s.awaitRolledBack(4, "its pods did not become available in time$")
+	s.awaitRolledBack(4, "its pods did not become available in time; web-[0-9]+: container app: not ready$")
 	if took := time.Since(began); took < 3*time.Second {
 		t.Errorf("the rollback came after only %v", took)
 	}

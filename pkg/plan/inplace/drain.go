@@ -88,7 +88,8 @@ func (m Capabilities) drainStep(manager *v1.PodManager, pod *corev1.Pod, now tim
 
 // outOfServiceSince returns when the closed gate took the pod out of its Services, or false if the gate is open. Closing the gate is not enough: the
 // endpoint is removed when the API server learns that the kubelet has set Ready to False. That may be seconds later if the kubelet is busy. The
-// kubelet's clock does not matter. A pod that was not ready before has been out of service at least since the gate was closed.
+// kubelet's clock does not matter. A pod that was not ready before has been out of service since the gate was closed, unless it was ready in between:
+// its kubelet may not have seen the gate. The time of the kubelet's last write does not help there, because a crashing pod's status keeps changing.
 func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	gate, closed := podstate.GateClosedSince(pod)
 	if !closed {
@@ -99,7 +100,7 @@ func outOfServiceSince(pod *corev1.Pod) (time.Time, bool) {
 	// The time was rounded down to whole seconds.
 	written = written.Add(time.Second)
 	switch {
-	case ready == nil:
+	case ready == nil, podstate.WasUnready(pod):
 		return gate, true
 	case ready.Status == corev1.ConditionTrue || isKnown && written.After(latest):
 		return latest, true

@@ -144,17 +144,18 @@ func (u Update) recordPatch(record Record) ([]byte, error) {
 	}})
 }
 
-// GatePatch returns the patch for the pod's status that closes or opens the readiness gate.
+// GatePatch returns the patch for the pod's status that closes or opens the readiness gate. A closed gate says whether the pod was not ready anyway,
+// see podstate.WasUnready.
 func (u Update) GatePatch(now time.Time) ([]byte, error) {
-	status, reason := corev1.ConditionTrue, "InService"
+	status, reason, message := corev1.ConditionTrue, "InService", ""
 	if u.Step == StepDrain {
-		status, reason = corev1.ConditionFalse, "InPlaceUpdate"
+		status, reason, message = corev1.ConditionFalse, "InPlaceUpdate", podstate.UnreadySince(u.Pod)
 		now = now.Add(time.Second - 1) // conditions have whole seconds: draining a little too long is better than too short
 	}
 	return json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": u.Pod.UID},
 		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": v1.InPlaceReady, "status": status, "reason": reason,
+			"type": v1.InPlaceReady, "status": status, "reason": reason, "message": message,
 			"lastTransitionTime": now.UTC().Format(time.RFC3339),
 		}}},
 	})

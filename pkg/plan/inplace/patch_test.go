@@ -197,9 +197,9 @@ func TestRefusalKeepsTheRecord(t *testing.T) {
 func TestGatePatch(t *testing.T) {
 	for step, want := range map[Step]string{
 		StepDrain: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
-			`"reason":"InPlaceUpdate","status":"False","type":"apps.mycompany.com/in-place-ready"}]}}`,
+			`"message":"","reason":"InPlaceUpdate","status":"False","type":"apps.mycompany.com/in-place-ready"}]}}`,
 		StepOpen: `{"metadata":{"uid":"uid-web-3"},"status":{"conditions":[{"lastTransitionTime":"2026-01-02T03:04:05Z",` +
-			`"reason":"InService","status":"True","type":"apps.mycompany.com/in-place-ready"}]}}`,
+			`"message":"","reason":"InService","status":"True","type":"apps.mycompany.com/in-place-ready"}]}}`,
 	} {
 		patch, err := Update{Pod: Pod(3), Step: step}.GatePatch(Now.In(time.FixedZone("", 3600)))
 		checkPatch(t, patch, err, want)

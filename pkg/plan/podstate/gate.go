@@ -31,6 +31,22 @@ func HasGate(pod *corev1.Pod) bool {
 	return slices.Contains(pod.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1.InPlaceReady})
 }
 
+// UnreadySince says since when the pod has not been ready, by the kubelet's clock. It is empty if the pod is ready, or has no Ready condition. The
+// text changes whenever the pod has been ready in between, so two equal texts prove that it has not, whatever the kubelet's clock.
+func UnreadySince(pod *corev1.Pod) string {
+	ready := Condition(pod, corev1.PodReady)
+	if ready == nil || ready.Status == corev1.ConditionTrue {
+		return ""
+	}
+	return "the pod has not been ready since " + ready.LastTransitionTime.UTC().Format(time.RFC3339)
+}
+
+// WasUnready reports whether the pod was not ready when our readiness gate was closed, and has not been ready since.
+func WasUnready(pod *corev1.Pod) bool {
+	gate, since := Condition(pod, v1.InPlaceReady), UnreadySince(pod)
+	return gate != nil && since != "" && gate.Message == since
+}
+
 // ReadyWritten returns when the API server last accepted a status change from a client that sets the Ready condition. The time is by the API
 // server's clock, in whole seconds, rounded down. It returns false if the time is unknown. The condition's own timestamp is less useful: it is by
 // the kubelet's clock, from before the kubelet sent the status.

@@ -147,6 +147,39 @@ func TestFirstReleaseIsSuperseded(t *testing.T) {
 	}
 }
 
+// The pods of the first release are in a crash loop, and ready at the moment. It does not become the revision to return to: rollbacks would return to
+// what has failed.
+func TestCrashingFirstReleaseIsNotGood(t *testing.T) {
+	named := func(m *v1.PodManager) {
+		m.Status.Rollout = &v1.RolloutStatus{Revision: Stored(Manager(0), 1).Name, Failing: []v1.FailingPod{{Name: "web-0", UID: "uid-gone", Since: metav1.NewTime(Now)}}}
+	}
+	for name, test := range map[string]struct {
+		crashed time.Duration
+		change  func(*v1.PodManager)
+		isGood  bool
+	}{
+		"crashed a moment ago":             {crashed: time.Second, change: MaxFailed("1")},
+		"crashed 29 s ago":                 {crashed: 29 * time.Second, change: MaxFailed("1")},
+		"recovered":                        {crashed: 31 * time.Second, change: MaxFailed("1"), isGood: true},
+		"the threshold is higher":          {crashed: time.Second, change: MaxFailed("2"), isGood: true},
+		"a failed pod was deleted":         {crashed: time.Hour, change: named},
+		"failures do not stop the rollout": {crashed: time.Second, change: OnFailure(v1.ContinueOnFailure)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Next(3, Limits("0", "1"), Rollback, test.change)
+			o := RollingOut(m, Pod(0, Crashed(3, test.crashed)), Pod(1), Pod(2))
+			m.Status.CurrentRevision = ""
+			status, again := status.Compute(ReportOf(o))
+			if isGood := status.CurrentRevision == o.Revisions[0].Name; isGood != test.isGood {
+				t.Errorf("the current revision is %q", status.CurrentRevision)
+			}
+			if again.Never() && test.crashed < 30*time.Second && !test.isGood {
+				t.Error("nothing starts a sync when the pod has recovered")
+			}
+		})
+	}
+}
+
 // Failures belong to the revision. Neither a scale-down nor the deletion of failing pods ends a halt, and a client that keeps deleting failing pods
 // does not prevent the rollback.
 func TestFailuresAreThoseOfTheRevision(t *testing.T) {

@@ -19,7 +19,7 @@ type Conclusion struct {
 func (r *State) Conclude() *Conclusion {
 	c := &Conclusion{State: r, Progress: r.trackProgress()}
 	wait, started := r.UntilProven()
-	c.Again = requeue.After(r.Now, wait, requeue.RequeueProven).Sooner(c.Again)
+	c.Again = requeue.After(r.Now, wait, requeue.RequeueProven).Sooner(c.Again).Sooner(requeue.After(r.Now, r.untilOldProven(), requeue.RequeueRecovered))
 	c.CurrentRevision = r.currentRevision(started && wait == 0)
 	c.FailedRevision = r.failedRevision(c.Progress)
 	if c.FailedRevision != "" && !r.RolledBack {

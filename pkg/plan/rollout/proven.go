@@ -7,10 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/health"
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
 // A revision becomes good, so that later rollouts can return to it, when enough of its pods have been available at the same time for the bake time.
@@ -39,7 +41,7 @@ func (r *State) UntilProven() (time.Duration, bool) {
 // returns nil if that is not the case. Timestamps from nodes do not count.
 func (r *State) bakingSince() *metav1.Time {
 	switch {
-	case !r.isCarriedOut(), r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure,
+	case !r.isCarriedOut(), r.TooManyFail(),
 		r.countAvailable(r.UpdatedPods) < r.MinAvailableToProve, r.Desired == 0:
 		return nil
 	case r.hasRolloutRecord() && r.Manager.Status.Rollout.BakingSince != nil:
@@ -76,13 +78,56 @@ func (r *State) IsWorthStoring() bool {
 }
 
 // IsOldProven reports whether the old revision becomes the one to return to: there is no such revision yet, because the old one was superseded before
-// its bake time was over, and enough of its pods are available. Without this rule, no rollback could return to a first release.
+// its bake time was over, enough of its pods are available, and fewer than failureThreshold are failing. Without this rule, no rollback could return
+// to a first release.
 func (r *State) IsOldProven() bool {
-	if r.Old == nil || r.Revisions.Current != nil || r.RolledBack {
+	if !r.mayProveOld() {
 		return false
 	}
+	failing, _ := r.countFailingOld()
+	return failing < r.Manager.FailureThreshold()
+}
+
+// untilOldProven returns the time until the old revision may become the one to return to without an event, because a pod that has crashed has run for
+// long enough since. Zero means never.
+func (r *State) untilOldProven() time.Duration {
+	if !r.mayProveOld() {
+		return 0
+	}
+	_, wait := r.countFailingOld()
+	return wait
+}
+
+// mayProveOld reports whether there is no revision to return to, and enough pods of the old one are available.
+func (r *State) mayProveOld() bool {
+	return r.Old != nil && r.Revisions.Current == nil && !r.RolledBack && r.countAvailable(r.podsOfOld()) >= r.MinAvailableToProve
+}
+
+func (r *State) podsOfOld() []*corev1.Pod {
 	isOther := func(pod *corev1.Pod) bool { return r.revisionOf(pod) != r.Old }
-	return r.countAvailable(slices.DeleteFunc(slices.Clone(r.OldPods), isOther)) >= r.MinAvailableToProve
+	return slices.DeleteFunc(slices.Clone(r.OldPods), isOther)
+}
+
+// countFailingOld counts the failing pods of the old revision, and returns the time until the first of them may have recovered; zero means never. The
+// status has records of them only until it is written for the new revision. After that, the containers show which pods have crashed and not run for
+// long enough since: a pod in a crash loop may be ready at any moment.
+func (r *State) countFailingOld() (count int, wait time.Duration) {
+	failing := map[types.UID]bool{}
+	for _, pod := range r.podsOfOld() {
+		window := r.crashWindowRemaining(pod, r.recoveryTime())
+		if window > 0 || hasOwnTrouble(pod) {
+			failing[pod.UID] = true
+		}
+		wait = requeue.Sooner(wait, window)
+	}
+	if recorded := r.Manager.Status.Rollout; recorded != nil && recorded.Revision == r.Old.Name && !r.hasOtherPolicy() {
+		for _, record := range recorded.Failing {
+			if !record.Recovered && (record.ReadySince == nil || r.untilRecovered(record) > 0) {
+				failing[record.UID] = true
+			}
+		}
+	}
+	return len(failing), wait
 }
 
 // jitter delays when the first revision becomes good, so that many PodManagers that are created together do not write their status at the same time.

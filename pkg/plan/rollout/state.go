@@ -240,8 +240,12 @@ func (r *State) mustReplace(pod *corev1.Pod) bool {
 // IsHalted reports whether so many pods have failed that no further pod is updated. Without pods or a revision other than the new one, a halt would
 // protect nothing. If no pod is to be updated, there is nothing to halt.
 func (r *State) IsHalted() bool {
-	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.MustMovePods) > 0) && r.failing() >= r.Manager.FailureThreshold() &&
-		r.Manager.OnFailure() != v1.ContinueOnFailure
+	return len(r.UpdatedPods)+r.DesiredUpdated() > 0 && (r.Old != nil || len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail()
+}
+
+// TooManyFail reports whether so many pods of the new revision have failed and not recovered that the failure policy applies.
+func (r *State) TooManyFail() bool {
+	return r.failing() >= r.Manager.FailureThreshold() && r.Manager.OnFailure() != v1.ContinueOnFailure
 }
 
 // findFrozen returns the reason why no pod moves to another revision, or empty if pods may move.

@@ -92,8 +92,7 @@ func stalling(r Report, counts v1.PodManagerStatus, ready verdict) verdict {
 	case isStuck(r, counts):
 		return yes(v1.ReasonStuck, strings.TrimPrefix(overdueHint(r), "; "))
 	case r.Rollout.DeadlineExceeded:
-		return yes(v1.ReasonDeadline, fmt.Sprintf("no further pod of revision %s has become available for %v; %s",
-			counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(r)))
+		return yes(v1.ReasonDeadline, missedDeadline(r, counts))
 	default:
 		return verdict{}
 	}
@@ -151,7 +150,7 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 		return yes(v1.ReasonRolledBack, rolledBack(r))
 	case (ready.reason == v1.ReasonPaused || ready.reason == v1.ReasonHalted) && !r.Plan.ActsOnPods:
 		return no(ready.reason, ready.message)
-	case ready.reason == v1.ReasonRollingOut || ready.reason == v1.ReasonSurgeBlocked:
+	case ready.reason == v1.ReasonRollingOut || ready.reason == v1.ReasonSurgeBlocked || ready.reason == v1.ReasonDeadline:
 		return yes(v1.ReasonRollingOut, "rolling out revision "+counts.UpdateRevision)
 	case ready.reason == v1.ReasonBackOff:
 		return yes(v1.ReasonBackOff, "waiting to replace a failed pod")
@@ -169,6 +168,11 @@ func misconfigured(r Report) verdict {
 		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
 			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with list and watch " +
 				"of nodes to its ServiceAccount, or remove these settings"}
+	}
+	if rolling := manager.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.InPlaceGracePeriodSeconds > 0 && manager.PodUpdatePolicy() == v1.RecreatePods {
+		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,
+			"rollingUpdate.inPlaceGracePeriodSeconds has no effect, because podUpdatePolicy is Recreate: set podUpdatePolicy to InPlaceIfPossible, or " +
+				"remove inPlaceGracePeriodSeconds"}
 	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {

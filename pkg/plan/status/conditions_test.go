@@ -72,7 +72,7 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"an available pod waits for its resize beyond the deadline": {
 			observed: RollingOut(Next(2, possible, one, Rolled(1, 11*time.Minute, 0)), Pod(0), Pod(1, InPlaceTo("v2", 0, time.Second), Runs("v2", "id-after", 1), deferred)),
-			ready:    "False/RollingOut", message: "1 of 2 pods updated, 2 available; web-1: resize deferred: too big",
+			ready:    "False/ProgressDeadlineExceeded", message: "1 of 2 pods updated, 2 available; no further pod of revision NEW has become available for 10m0s; web-1: resize deferred: too big",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
 			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: resize deferred: too big",
 		},
@@ -105,9 +105,21 @@ func TestRolloutConditions(t *testing.T) {
 		},
 		"the deadline has passed": {
 			observed: RollingOut(Next(3, one, Rolled(0, 11*time.Minute, 0)), Pod(0), Pod(1), Pod(2, V2, Phase(corev1.PodPending))),
-			ready:    "False/RollingOut", message: "1 of 3 pods updated, 2 available; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
+			ready:    "False/ProgressDeadlineExceeded", message: "1 of 3 pods updated, 2 available; no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
 			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
 			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-2: node node-2 has not accepted the pod; if that lasts, check that the node exists and is ready",
+		},
+		"the deadline has passed, and all pods are updated": {
+			observed: RollingOut(Next(2, one, Rolled(1, 11*time.Minute, 0)), Pod(0, V2), Pod(1, V2, NotReady, Crashed(0, time.Minute))),
+			ready:    "False/ProgressDeadlineExceeded", message: "2 of 2 pods updated, 1 available; no further pod of revision NEW has become available for 10m0s; web-1: container app: not ready",
+			available: "True/EnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: container app: not ready",
+		},
+		"the deadline has passed, and a pod is missing": {
+			observed: RollingOut(Next(3, one, Rolled(1, 11*time.Minute, 0)), Pod(0, V2), Pod(1, V2, NotReady)),
+			ready:    "False/TooFewReplicas", message: "2 of 3 pods exist; no further updated pod has become available for 10m0s",
+			available: "False/NotEnoughReplicas", progressing: "False/ProgressDeadlineExceeded",
+			stalled: "True/ProgressDeadlineExceeded: no further pod of revision NEW has become available for 10m0s; web-1: running",
 		},
 		"the partition is reached": {
 			observed: RollingOut(Next(3, one, Partition("2")), Pod(0), Pod(1), Pod(2, V2)),

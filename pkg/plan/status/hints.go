@@ -21,14 +21,22 @@ func hints(r Report, ready verdict) string {
 	if ready.status == metav1.ConditionTrue || r.Rollout == nil {
 		return text
 	}
-	text += overdueHint(r) + surgeHint(r)
+	text += deadlineHint(r, ready) + overdueHint(r) + surgeHint(r)
 	if ready.reason != v1.ReasonBackOff { // the message of BackOff already includes it
 		text += disruptionHint(r)
 	}
-	if ready.reason == v1.ReasonRollingOut {
+	if ready.reason == v1.ReasonRollingOut || ready.reason == v1.ReasonDeadline {
 		text += undrainedHint(r.Rollout.State)
 	}
 	return text
+}
+
+// deadlineHint says that the rollout has missed its deadline, unless Ready has that reason, or the revision is rolled back.
+func deadlineHint(r Report, ready verdict) string {
+	if !r.Rollout.DeadlineExceeded || r.Rollout.RolledBack || ready.reason == v1.ReasonDeadline {
+		return ""
+	}
+	return fmt.Sprintf("; no further updated pod has become available for %v", r.Manager.ProgressDeadline())
 }
 
 // surgeHint names the quota that has no room for pods beyond the desired ones, and how to do without them.

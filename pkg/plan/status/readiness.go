@@ -3,9 +3,11 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,13 +24,13 @@ func readiness(r Report, counts v1.PodManagerStatus) verdict {
 	case r.Failure != nil:
 		return notReady(cmp.Or(r.Failure.Reason, r.Failure.Condition), "%s; %s", exist(r, counts), r.Failure.Message)
 	case r.Budget.Desired == 0 && counts.Replicas == 0: // pods of any revision
-		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none active"}
+		return verdict{metav1.ConditionTrue, v1.ReasonScaledToZero, "no pods wanted, none active" + failedBefore(r)}
 	}
 	if verdict, found := rolloutReadiness(r, counts); found {
-		return verdict
+		return withDeadline(r, counts, verdict)
 	}
 	if verdict, found := podReadiness(r, counts); found {
-		return verdict
+		return withDeadline(r, counts, verdict)
 	}
 	switch available := fmt.Sprintf("%d of %s available", counts.AvailableReplicas, pods(r.Budget.Desired)); {
 	case r.Rollout.DesiredUpdated() < r.Budget.Desired && !r.Rollout.RolledBack:
@@ -46,6 +48,34 @@ func readiness(r Report, counts v1.PodManagerStatus) verdict {
 // notReady returns the condition Ready when it is false.
 func notReady(reason, format string, args ...any) verdict {
 	return verdict{metav1.ConditionFalse, reason, fmt.Sprintf(format, args...)}
+}
+
+// failedBefore says that the new revision has failed before all pods were stopped, because that decides which pods a scale-up creates.
+func failedBefore(r Report) string {
+	switch update := r.Rollout.Revisions.Update.Name; {
+	case r.Rollout.RolledBack:
+		return "; " + returning(r)
+	case r.Rollout.TooManyFail():
+		return fmt.Sprintf("; the rollout of revision %s is halted: %s", update, failure(r.Rollout.State))
+	default:
+		return ""
+	}
+}
+
+// withDeadline returns the condition Ready when it is false, and says so if the rollout has missed its deadline. A reason that says more about the
+// cause is kept, and deadlineHint adds the deadline.
+func withDeadline(r Report, counts v1.PodManagerStatus, v verdict) verdict {
+	isGeneral := v.reason == v1.ReasonRollingOut || v.reason == v1.ReasonPodsNotReady || v.reason == v1.ReasonMinReady
+	if !isGeneral || !r.Rollout.DeadlineExceeded || isStuck(r, counts) {
+		return v
+	}
+	return notReady(v1.ReasonDeadline, "%d of %s updated, %d available; %s", counts.UpdatedReplicas, pods(r.Budget.Desired), counts.AvailableReplicas,
+		missedDeadline(r, counts))
+}
+
+// missedDeadline says that the rollout has missed its deadline, and which pod it waits for.
+func missedDeadline(r Report, counts v1.PodManagerStatus) string {
+	return fmt.Sprintf("no further pod of revision %s has become available for %v; %s", counts.UpdateRevision, r.Manager.ProgressDeadline(), worstPod(r))
 }
 
 // exist says how many pods exist.
@@ -142,10 +172,14 @@ func unstarted(counts v1.PodManagerStatus, desired int) string {
 
 // halted returns the message of a halted rollout.
 func halted(r Report, counts v1.PodManagerStatus) string {
-	if areAllUpdated(r.Manager, &counts) {
-		return fmt.Sprintf("every pod is updated to %s, but too many fail: %s", counts.UpdateRevision, failure(r.Rollout.State))
+	why := failure(r.Rollout.State)
+	if isGone(r.Rollout.State) {
+		why += fmt.Sprintf(": correct the template, or run kubectl pm undo %[1]s or kubectl pm retry %[1]s", r.Manager.Name)
 	}
-	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, failure(r.Rollout.State))
+	if areAllUpdated(r.Manager, &counts) {
+		return fmt.Sprintf("every pod is updated to %s, but too many fail: %s", counts.UpdateRevision, why)
+	}
+	return fmt.Sprintf("halted with %s updated to %s: %s", pods(int(counts.UpdatedReplicas)), counts.UpdateRevision, why)
 }
 
 // areAllUpdated reports whether as many pods as desired are updated. A halt then comes too late to keep pods on the old revision.
@@ -153,20 +187,23 @@ func areAllUpdated(manager *v1.PodManager, counts *v1.PodManagerStatus) bool {
 	return int(counts.UpdatedReplicas) >= manager.DesiredReplicas()
 }
 
-// failure describes the failing pods. It returns empty if there are none.
+// failure describes the failing pods. It returns empty if there are none. Failing pods that are gone are not named: other pods may have their names.
 func failure(r *rollout.State) string {
-	if found := health.DescribeFailure(r.FailingPods); found.Pod != nil || len(r.Gone) == 0 {
+	count := len(r.Gone)
+	switch found := health.DescribeFailure(r.FailingPods); {
+	case found.Pod != nil || count == 0:
 		return found.String()
+	case isGone(r):
+		return fmt.Sprintf("%s of it failed and %s gone, and no pod replaces %s", pods(count), verb(count, "is", "are"), verb(count, "it", "them"))
+	default:
+		return fmt.Sprintf("%s of it failed and %s gone, and no replacement works yet", pods(count), verb(count, "is", "are"))
 	}
-	var names []string
-	for _, gone := range r.Gone[:min(len(r.Gone), maxGoneNames)] {
-		names = append(names, gone.Name)
-	}
-	return strings.Join(names, ", ") + ": failed and gone, and no replacement works yet"
 }
 
-// maxGoneNames is the maximum number of deleted pods that a message names.
-const maxGoneNames = 3
+// isGone reports whether all failing pods are gone, and no replacement will be created, because no pod is missing.
+func isGone(r *rollout.State) bool {
+	return len(r.Gone) > 0 && len(r.FailingPods) == 0 && len(r.UpdatedPods)+len(r.OldPods)+len(r.MustMovePods) >= r.Desired
+}
 
 // rolledBack returns the message of a rollback. Its cause is known only in the sync in which the revision fails. Later syncs take it from the message
 // that Progressing has in the status.
@@ -175,20 +212,42 @@ func rolledBack(r Report) string {
 	if r.Rollout.Failed == nil && before != nil && before.Reason == v1.ReasonRolledBack && r.Rollout.Old != nil {
 		return before.Message
 	}
-	text := fmt.Sprintf("revision %s has failed", r.Rollout.Revisions.Update.Name)
+	var causes []string
+	if r.Rollout.Failed != nil && !r.Rollout.RecoveryExpired {
+		causes = append(causes, "its pods did not become available in time")
+	}
+	if evidence := lastEvidence(r); evidence != "" {
+		causes = append(causes, evidence)
+	}
+	if len(causes) == 0 {
+		return returning(r)
+	}
+	return returning(r) + ": " + strings.Join(causes, "; ")
+}
+
+// returning says which revision has failed, and to which one its pods return.
+func returning(r Report) string {
+	failed := r.Rollout.Revisions.Update.Name
 	if r.Rollout.Old == nil {
-		text += ", and the revision to return to no longer exists"
-	} else {
-		text += " and is rolled back to " + r.Rollout.Old.Name
+		return fmt.Sprintf("revision %s has failed, and the revision to return to no longer exists", failed)
 	}
-	switch {
-	case r.Rollout.Failed == nil:
-		return text
-	case r.Rollout.RecoveryExpired:
-		return text + ": " + failure(r.Rollout.Failed)
-	default:
-		return text + ": its pods did not become available in time"
+	return fmt.Sprintf("revision %s has failed and is rolled back to %s", failed, r.Rollout.Old.Name)
+}
+
+// lastEvidence describes the pod that shows best why a revision has failed. If the revision does not fail in this sync, but was marked as failed
+// before the user chose rollbacks, it is one of the pods that the status names as failing. It may be terminating by now.
+func lastEvidence(r Report) string {
+	if failed := r.Rollout.Failed; failed != nil {
+		return cmp.Or(failure(failed), health.Diagnose(failed.UpdatedPods, r.Now).String(), health.DescribeStuckResize(failed.UpdatedPods, r.Now).String())
 	}
+	var named []*corev1.Pod
+	if record := r.Manager.Status.Rollout; record != nil && record.Revision == r.Rollout.Revisions.Update.Name {
+		isNamed := func(pod *corev1.Pod) bool {
+			return slices.ContainsFunc(record.Failing, func(f v1.FailingPod) bool { return f.UID == pod.UID && !f.Recovered })
+		}
+		named = slices.DeleteFunc(slices.Clone(r.Pods), func(pod *corev1.Pod) bool { return !isNamed(pod) })
+	}
+	return cmp.Or(health.DescribeFailure(named).String(), health.Diagnose(r.Rollout.UpdatedPods, r.Now).String())
 }
 
 // worstPod describes the pod that keeps the rollout from making progress.

@@ -43,6 +43,9 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	if isDeadlineExceeded(manager, status) && !isDeadlineExceeded(manager, old) {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
 	}
+	if now := reasonOf(status, v1.ConditionMisconfigured); now != "" && now != reasonOf(old, v1.ConditionMisconfigured) {
+		add(corev1.EventTypeWarning, v1.EventMisconfigured, "%s", messageOf(status, v1.ConditionMisconfigured))
+	}
 	if isCompleted(manager, old, status) {
 		bake := ""
 		if status.CurrentRevision != status.UpdateRevision { // it may still fail

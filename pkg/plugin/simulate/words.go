@@ -97,6 +97,8 @@ func (e Event) describeRollout() string {
 		return "the rollback begins"
 	case v1.EventDeadline:
 		return "no further pod has become available within progressDeadlineSeconds"
+	case v1.EventMisconfigured:
+		return "a setting cannot take effect: " + e.Why
 	default:
 		return e.Why
 	}

@@ -140,6 +140,7 @@ const (
 	EventNotInPlace          = "InPlaceImpossible"
 	EventSurgeBlocked        = "SurgeBlocked"
 	EventLeaving             = "PodLeaving"
+	EventMisconfigured       = "Misconfigured"
 	EventReplacementLate     = "ReplacementLate"
 	EventReplacementBlocked  = "ReplacementBlocked"
 	EventAdopted             = "PodAdopted"

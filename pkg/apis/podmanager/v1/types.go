@@ -59,8 +59,8 @@ type PodManagerSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image,omitempty"`
 
-	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always: use a Job for
-	// pods that run to completion.
+	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always, and it must
+	// not have activeDeadlineSeconds: use a Job for pods that run to completion.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="has(self.spec)",message="spec.template.spec.containers needs at least one container"
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`

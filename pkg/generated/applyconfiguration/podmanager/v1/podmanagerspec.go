@@ -33,8 +33,8 @@ type PodManagerSpecApplyConfiguration struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Image is the short form of template: each pod runs one container, named "app", with this image. Set either image or template.
 	Image *string `json:"image,omitempty"`
-	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always: use a Job for
-	// pods that run to completion.
+	// Template is the complete template of the pods. Set either image or template. Its restartPolicy must be Always, and it must
+	// not have activeDeadlineSeconds: use a Job for pods that run to completion.
 	Template *corev1.PodTemplateSpec `json:"template,omitempty"`
 	// RestartAt, when it changes, restarts all pods: a rollout replaces them, as for a changed template. The restart begins at
 	// once, even if the time is in the future. The time must differ from the previous one by at least a second. RestartAt is part of the revision, and pods have it as the annotation kubectl.kubernetes.io/restartedAt. With
