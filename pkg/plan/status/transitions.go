@@ -43,7 +43,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 	if isDeadlineExceeded(manager, status) && !isDeadlineExceeded(manager, old) {
 		add(corev1.EventTypeWarning, v1.EventDeadline, "%s", cmp.Or(messageOf(status, v1.ConditionStalled), messageOf(status, v1.ConditionReady)))
 	}
-	if now := reasonOf(status, v1.ConditionMisconfigured); now != "" && now != reasonOf(old, v1.ConditionMisconfigured) {
+	if isMisconfiguredAnew(old, status) {
 		add(corev1.EventTypeWarning, v1.EventMisconfigured, "%s", messageOf(status, v1.ConditionMisconfigured))
 	}
 	if isCompleted(manager, old, status) {
@@ -127,6 +127,12 @@ func haltOf(manager *v1.PodManager, status *v1.PodManagerStatus) string {
 func isDeadlineExceeded(manager *v1.PodManager, status *v1.PodManagerStatus) bool {
 	rollout := status.Rollout
 	return rollout != nil && rollout.Since == nil && int(rollout.SpentSeconds) >= int(manager.ProgressDeadline()/time.Second)
+}
+
+// isMisconfiguredAnew reports whether a setting that cannot take effect is reported for the first time, or another one than before.
+func isMisconfiguredAnew(old, status *v1.PodManagerStatus) bool {
+	reason := reasonOf(status, v1.ConditionMisconfigured)
+	return reason != "" && reason != reasonOf(old, v1.ConditionMisconfigured)
 }
 
 // isCompleted reports whether a rollout has just completed: all pods are updated and available, or the revision has become the current one. The first
