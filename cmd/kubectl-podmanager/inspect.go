@@ -101,8 +101,8 @@ func (p *plugin) diff() *cobra.Command {
 		Use:   "diff NAME [A] [B]",
 		Short: "Show what differs between two revisions, and how pods get from one to the other",
 		Long: `Show what differs between two revisions: from A to B; from A to the present template; or, without A and B, from the revision to which
-undo would return to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present template to the one in a
-manifest.`,
+undo would return, or else the newest other one, to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present
+template to the one in a manifest.`,
 		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, s, err := p.readOne(cmd.Context(), args[0])
