@@ -176,7 +176,7 @@ func refused(s snapshot.Snapshot, a Answer) []string {
 
 // leaveOrRetry suggests commands for a revision that does not work: to leave it, or to try it again if the cause was elsewhere.
 func leaveOrRetry(s snapshot.Snapshot, a Answer) []string {
-	return append(leave(s, a), verb("retry")(s, a)...)
+	return append(leave(s, a), retry(s, a)...)
 }
 
 // leaveOrResume suggests commands for a revision that fails while the rollout is paused. After a mere resume, the rollout would halt again at once.
@@ -209,7 +209,15 @@ func hasPrevious(s snapshot.Snapshot) bool {
 
 // tryAgain suggests commands for a revision that was rolled back: a fixed one, or the same one if the cause was elsewhere.
 func tryAgain(s snapshot.Snapshot, a Answer) []string {
-	return slices.Concat([]string{setImage(s, a)}, verb("retry")(s, a), verb("undo")(s, a))
+	return slices.Concat([]string{setImage(s, a)}, retry(s, a), verb("undo")(s, a))
+}
+
+// retry suggests to try the revision again, unless podUpdatePolicy forbids the new pods that this needs.
+func retry(s snapshot.Snapshot, a Answer) []string {
+	if s.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
+		return nil
+	}
+	return verb("retry")(s, a)
 }
 
 // setImage suggests another image for the container whose image cannot be had, or else for the first one.

@@ -70,6 +70,8 @@ func TestFind(t *testing.T) {
 		"halted": {snapshot: of(Crashing), cause: "The rollout is halted, because pods of the new revision fail: halted with 1 pod updated",
 			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+		"halted, only in place": {snapshot: of(Crashing, InPlace(v1.InPlaceOnly, 0)), cause: "The rollout is halted",
+			evidence: "pod web-2: ", next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
 		"an image that is not there": {snapshot: of(Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})),
 			cause: "The rollout is halted", evidence: "pod web-2: container app: ErrImagePull: not found",
 			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app"},
