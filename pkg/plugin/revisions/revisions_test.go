@@ -146,6 +146,15 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// A failed pod that is kept for inspection does not count as a pod of its revision.
+func TestHistoryCountsPods(t *testing.T) {
+	s := stored("nginx", "nginx", "nginx")
+	s = snapshot.New(s.Manager, []*corev1.Pod{Pod(0, Phase(corev1.PodFailed)), Pod(1)}, s.Stored, nil, Now)
+	if got := text.Join(revisions.History(s, text.Style{})); !strings.Contains(strings.Join(strings.Fields(got), " "), "current 1 nginx") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // history shows which rollouts have halted and which were given up.
 func TestIncompleteRollouts(t *testing.T) {
 	s := stored("halted", "nginx", "first", "given-up", "nginx", "halted")
@@ -204,6 +213,12 @@ func TestDiffForPods(t *testing.T) {
 			got := revisions.Undo(s, to)
 			if lines := got.Lines(text.Style{}); got.Summary() != test.want || strings.Contains(lines[2], "new pod") != (test.want == replaced) {
 				t.Errorf("got %q", lines)
+			}
+			// A manifest with the template of that revision leads to the same.
+			wanted := s.Manager.DeepCopy()
+			wanted.Spec.Image = "nginx"
+			if got := revisions.Wanted(s, wanted, "web.yaml"); got.Summary() != test.want || got.To != "web.yaml" {
+				t.Errorf("with a manifest: got %q", got.Lines(text.Style{}))
 			}
 		})
 	}
