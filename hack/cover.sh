@@ -10,8 +10,8 @@ profile=.bin/cover.out
 log=.bin/cover.log
 mkdir -p .bin
 rooms=$(go list -deps ./cmd/... | grep "^$module/" | grep -v "^$module/pkg/generated/" | paste -sd , -)
-# Short simulations reach the same statements in a fraction of the time.
-if ! go test -short -vet=off -timeout 30m -coverpkg "$rooms" -coverprofile "$profile" ./pkg/... ./cmd/... "$@" >"$log" 2>&1; then
+# Short simulations reach the same statements in a fraction of the time. The other settings are those of make unit.
+if ! GOGC=${GOGC:-400} go test -short -vet=off -ldflags='-s -w' -timeout 30m -coverpkg "$rooms" -coverprofile "$profile" ./pkg/... ./cmd/... "$@" >"$log" 2>&1; then
 	grep -vE '^ok |no test files|^\s.*coverage: 0.0%' "$log" >&2 || true
 	echo "cover.sh: tests have failed, so there is no coverage to print; all output is in $log" >&2
 	exit 1

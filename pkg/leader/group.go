@@ -235,7 +235,7 @@ func (g *Group) start(ctx context.Context, part shard.Shard) {
 		if MustExit(err) {
 			g.failed <- err
 		} else if err != nil {
-			klog.FromContext(ctx).Error(err, "Shard is not held any more", "shard", part)
+			klog.FromContext(ctx).Error(err, "Lost a shard", "shard", part)
 			select { // no tight loop if the cause persists
 			case <-time.After(termRetry):
 			case <-ctx.Done():

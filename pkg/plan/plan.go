@@ -338,8 +338,8 @@ func (p *Plan) failingAndGone(r *rollout.State, revision *history.Revision, surp
 	return uids
 }
 
-// replace makes the pod the replacement of another pod, and of those that the other pod has replaced: those that still exist would otherwise count as
-// not replaced once the other pod is gone, and failures that the status still records for them would pass to no pod.
+// replace makes the pod the replacement of another pod, and also of the pods that the other pod has replaced, as long as they exist or the status
+// records their failures. Otherwise, once the other pod is gone, they would count as not replaced, and their failures would pass to no pod.
 func (c *Creation) replace(o Observed, uid types.UID) {
 	c.Replaces = append(c.Replaces, uid)
 	at := slices.IndexFunc(o.Pods, func(pod *corev1.Pod) bool { return pod.UID == uid })

@@ -18,7 +18,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
 
-// Course determines what happens in a world without randomness.
+// Course determines, without randomness, what happens in a world.
 type Course struct {
 	// ReadyAfter is how long containers take from their start until they are ready, or crash instead. StopAfter is how long they take to stop,
 	// within the grace period of their pod.

@@ -94,8 +94,8 @@ func (w *World) areAllRenewed(began time.Time) bool {
 	})
 }
 
-// mayStay reports whether a pod may stay whatever its age: it would be deleted before its replacement is created, and is one of an old revision beside
-// others, or the last one of a revision that is not the current one.
+// mayStay reports whether a pod of an old revision may stay whatever its age, because it would be deleted before its replacement is created, and the
+// replacement could have another revision: pods of a further old revision run, or it is the last pod of a revision that is not the current one.
 func (w *World) mayStay(p *corev1.Pod) bool {
 	waits := w.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete && w.Manager.MaxUnavailable() > 0
 	if w.Manager.MaxSurge() > 0 && !waits || w.hashOf(p) == w.updateHash {

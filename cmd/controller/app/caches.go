@@ -93,7 +93,7 @@ func (c *caches) use(ctx context.Context, work func(ctx context.Context, all []s
 	for {
 		present := c.present.Load()
 		workCtx, stop := context.WithCancelCause(ctx)
-		unbind := context.AfterFunc(present.life, func() { stop(controller.ErrStopNow) }) //nolint:contextcheck // the caches have a life of their own
+		unbind := context.AfterFunc(present.life, func() { stop(controller.ErrStopNow) }) //nolint:contextcheck // the caches do not end with ctx
 		err := leader.RunAndDrain(workCtx, func(ctx context.Context) error { return work(ctx, present.all) })
 		unbind()
 		stop(nil)

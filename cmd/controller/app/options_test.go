@@ -74,7 +74,7 @@ func TestFlags(t *testing.T) {
 		"an unknown role":           {"-serve=controller", []string{`-serve must be all or webhook, not "controller"`}},
 		"webhooks alone, but none":  {"-serve=webhook", []string{"-serve=webhook needs -webhook-bind-address, such as :9443"}},
 		"a controller's flags": {"-serve=webhook -webhook-bind-address :9443 -webhook-namespace a -leader-elect -leader-elect-resource-namespace a -shards 2 -workers 2 -resync 1h -object-metrics",
-			[]string{"-leader-elect is for the controller, which -serve=webhook leaves out: leave out one of the two", "-leader-elect-resource-namespace is for",
+			[]string{"-leader-elect is for the controller, but -serve=webhook runs none: remove one of the two", "-leader-elect-resource-namespace is for",
 				"-object-metrics is for", "-resync is for", "-shards is for", "-workers is for"}},
 		"webhooks, all wrong": {"-webhook-bind-address :9443 -webhook-namespace A -webhook-name A -webhook-host a:1 -webhook-cert-lifetime 1s",
 			[]string{"-webhook-name must be", "-webhook-namespace must be", `-webhook-host must be a DNS name or an IP address without a port, not "a:1"`, "-webhook-cert-lifetime must be at least 10s"}},

@@ -60,7 +60,7 @@ func (o *Options) validateRole() problems {
 	p.refuse(o.hasNoWebhooks(), "-%s=%s needs -%s, such as :9443", serveFlag, serveWebhook, webhookFlag)
 	for _, name := range o.changed {
 		isForController := strings.HasPrefix(name, "leader-elect") || slices.Contains([]string{"workers", "resync", shardsFlag, objectsFlag}, name)
-		p.refuse(isForController, "-%s is for the controller, which -%s=%s leaves out: leave out one of the two", name, serveFlag, serveWebhook)
+		p.refuse(isForController, "-%s is for the controller, but -%s=%s runs none: remove one of the two", name, serveFlag, serveWebhook)
 	}
 	return p
 }

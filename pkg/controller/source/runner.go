@@ -79,7 +79,7 @@ func (r *scopeRunner) run(ctx context.Context) {
 		}
 		due := time.After(backoff.Step())
 		if err == nil && verdict.IsComplete() {
-			due, backoff = nil, reviewBackoff() // until a request is refused
+			due, backoff = nil, reviewBackoff() // a refused request starts the next review
 		}
 		select {
 		case <-due:

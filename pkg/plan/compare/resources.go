@@ -107,7 +107,7 @@ func Resizable(resources corev1.ResourceRequirements) corev1.ResourceRequirement
 // qosOf returns the QoS class of a pod. The API server refuses a resize that changes it.
 func qosOf(spec *corev1.PodSpec) corev1.PodQOSClass {
 	var all []corev1.ResourceRequirements
-	if spec.Resources != nil { // the resources of the pod itself alone decide
+	if spec.Resources != nil { // then only the pod-level resources decide
 		all = append(all, *spec.Resources)
 	} else {
 		for _, container := range slices.Concat(spec.InitContainers, spec.Containers) {

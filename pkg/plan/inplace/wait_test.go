@@ -65,7 +65,7 @@ func TestStartupIsAwaitedAcrossUpdates(t *testing.T) {
 	}{
 		"not due yet":               {ago: 2 * time.Second, restarts: 1, want: 18 * time.Second},
 		"it has succeeded":          {ago: 20 * time.Second, restarts: 1},
-		"the container has crashed": {ago: 2 * time.Second, restarts: 2}, // then the kubelet waits for the probe
+		"the container has crashed": {ago: 2 * time.Second, restarts: 2}, // after a crash, the kubelet itself waits for the probe
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -54,8 +54,8 @@ func (f *Found) Renew(manager *v1.PodManager, terminating int, wouldChange func(
 	}
 }
 
-// goOnRenewing lets a pod that was leaving for its age go on leaving, whatever else has happened since: otherwise it would be one pod too many, its
-// replacement would be deleted as surplus, and Renew would begin again.
+// goOnRenewing lets a pod that has begun to leave for its age continue to leave, whatever has happened since. If it stayed, it would be one pod too
+// many: its replacement would be deleted as surplus, and Renew would begin again.
 func (f *Found) goOnRenewing(manager *v1.PodManager, before leavingBefore, now time.Time) {
 	var begun []*corev1.Pod
 	for _, pod := range f.Stay {

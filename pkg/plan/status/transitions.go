@@ -32,16 +32,7 @@ func Transitions(manager *v1.PodManager, old, status *v1.PodManagerStatus) []Tra
 		}
 		add(corev1.EventTypeNormal, v1.EventStarted, "%s", what)
 	}
-	if before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady); before != after {
-		if before == v1.ReasonPaused && !manager.Spec.Paused { // while it is paused, a refused request is another reason
-			add(corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision %s", status.UpdateRevision)
-		}
-		// Only a change of the spec begins a pause. If the spec is the same, the pause only shows again, for example after a refused request.
-		isPausedBefore := after == v1.ReasonPaused && old.ObservedGeneration == status.ObservedGeneration
-		if step, found := transitionTo(after, manager, status); found && !isPausedBefore {
-			steps = append(steps, step)
-		}
-	}
+	steps = append(steps, ofReady(manager, old, status)...)
 	if old.FailedRevision != status.FailedRevision && status.FailedRevision != "" {
 		why := "revision " + status.FailedRevision + " has failed"
 		if reasonOf(status, v1.ConditionProgressing) == v1.ReasonRolledBack { // and not the refusal of a request
@@ -76,6 +67,25 @@ func started(old, status *v1.PodManagerStatus) string {
 	default:
 		return fmt.Sprintf("Returning to revision %s, image %s", status.UpdateRevision, status.Image)
 	}
+}
+
+// ofReady returns the steps that a new reason of Ready shows.
+func ofReady(manager *v1.PodManager, old, status *v1.PodManagerStatus) (steps []Transition) {
+	before, after := reasonOf(old, v1.ConditionReady), reasonOf(status, v1.ConditionReady)
+	if before == after {
+		return nil
+	}
+	if before == v1.ReasonPaused && !manager.Spec.Paused { // while it is paused, a refused request is another reason
+		steps = append(steps, Transition{corev1.EventTypeNormal, v1.EventResumed, "Resumed the rollout of revision " + status.UpdateRevision})
+	}
+	if after == v1.ReasonPaused && old.ObservedGeneration == status.ObservedGeneration {
+		// Only a change of the spec begins a pause. This one shows again, for example after a refused request.
+		return steps
+	}
+	if step, found := transitionTo(after, manager, status); found {
+		steps = append(steps, step)
+	}
+	return steps
 }
 
 // transitionTo returns the event for a new reason of Ready. Its message is the condition's. It returns false if the reason has no event.

@@ -65,7 +65,7 @@ func TestFindLeaving(t *testing.T) {
 		"no room": {drained(Manager(1), Pod(0), Pod(1, unschedulable)), "A drain waits for a replacement that no node takes: ", "3 Insufficient cpu",
 			"kubectl describe pod web-1 -n ns|kubectl get nodes"},
 		"not ready": {drained(Manager(1), Pod(0), Pod(1, NotReady)), "A drain waits for a replacement that is not ready: ", isLeaving, "kubectl describe pod web-1 -n ns"},
-		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, late))),
+		"an old pod, and its replacement is late": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, Replacing("web-0"), late))),
 			"The replacement of a pod that has reached maxPodAgeSeconds does not become available: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of 1h0m0s", "kubectl describe pod web-1 -n ns"},
 		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
 			"Not all pods are ready: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of", "kubectl describe pod web-1 -n ns"},

@@ -226,7 +226,7 @@ func TestFailuresAreRed(t *testing.T) {
 	}
 	for title, series := range map[string]map[string]string{
 		"PodManagers not Ready": {"RolloutHalted": "orange", "FailedCreate": "red", "InternalError": "red", "PodsNotReady": "", "RollingOut": "blue"},
-		"Pods made and deleted": {"failed: create": "red", "failed: delete": "red", "created": "green"},
+		"Pods created and deleted": {"failed: create": "red", "failed: delete": "red", "created": "green"},
 		"Pods replaced early":   {"drain": "blue", "node loss": "orange", "age": "purple"},
 		"Pods that leave":       {"drain": "blue", "node loss": "orange", "age": "purple"},
 		"Syncs by result":       {"error": "red", "conflict": "orange", "changed": "green"},

@@ -63,8 +63,8 @@ const (
 	// ConditionReady is True when the cluster matches the spec: all pods are available and have the template of the spec, unless the
 	// partition or OnDelete keeps an older one, and there is no surplus pod.
 	ConditionReady = "Ready"
-	// ConditionAvailable is True while at least replicas - maxUnavailable pods are available; all of them if the update strategy is not
-	// RollingUpdate.
+	// ConditionAvailable is True while at least replicas - maxUnavailable pods are available or, if the update strategy is not RollingUpdate, all
+	// replicas.
 	ConditionAvailable = "Available"
 	// ConditionProgressing is True while the controller is making the cluster match the spec.
 	ConditionProgressing = "Progressing"
