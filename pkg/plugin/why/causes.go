@@ -79,26 +79,39 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 		return cause{"A new PodManager", verb("get", "-w")}
 	case refusesOther(s, reason):
 		return causeOf(s.Condition(v1.ConditionReplicaFailure).Reason)
+	case s.Manager.Strategy() == v1.OnDeleteStrategy && crashes(s):
+		return cause{"A pod does not work, and with OnDelete only a user replaces pods", leaveOrDelete}
+	}
+	found := closerCause(s, reason)
+	switch {
+	case found.lead != "":
+		return found
+	case isLate(s):
+		return causeOf(v1.ReasonDeadline)
+	case leavesFor(s, v1.LeavingForDrain):
+		return drainCause(s, reason)
+	case reason == v1.ReasonAllAvailable && s.Condition(v1.ConditionMisconfigured).Status == metav1.ConditionTrue:
+		return cause{"Nothing blocks it, but a setting cannot take effect", editSetting}
+	default:
+		return causeOf(reason)
+	}
+}
+
+// closerCause returns a cause that says more than the reason alone. It has no lead if there is none.
+func closerCause(s snapshot.Snapshot, reason string) cause {
+	switch {
 	case reason == v1.ReasonTooFew && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
 		return causeOf(v1.ReasonStuck)
 	case reason == v1.ReasonTooFew && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
 	case reason == v1.ReasonPaused && isHalted(s):
 		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
-	case isLate(s):
-		return causeOf(v1.ReasonDeadline)
 	case reason == v1.ReasonAllAvailable && unwell(s).Pod != nil: // it crashes, but was ready for a moment
 		return cause{"The pods are available, but not all of them work", lookAtPod}
 	case reason == v1.ReasonScaledToZero && bringsFailureBack(s):
 		return cause{"Nothing runs, but the revision of the template has failed, and scaling up brings it back", leave}
-	case s.Manager.Strategy() == v1.OnDeleteStrategy && crashes(s):
-		return cause{"A pod does not work, and with OnDelete only a user replaces pods", leaveOrDelete}
-	case reason == v1.ReasonAllAvailable && s.Condition(v1.ConditionMisconfigured).Status == metav1.ConditionTrue:
-		return cause{"Nothing blocks it, but a setting cannot take effect", editSetting}
-	case leavesFor(s, v1.LeavingForDrain):
-		return drainCause(s, reason)
 	default:
-		return causeOf(reason)
+		return cause{}
 	}
 }
 
