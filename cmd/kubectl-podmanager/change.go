@@ -121,7 +121,7 @@ func (p *plugin) set() *cobra.Command {
 	return set
 }
 
-// selected returns the PodManagers that a verb changes.
+// selected returns the PodManagers that a verb changes. Like kubectl, it returns those that exist, and an error about the others.
 func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*cluster.Cluster, []*v1.PodManager, error) {
 	names, err := cluster.ParseNames(args)
 	switch {
@@ -145,13 +145,10 @@ func (p *plugin) selected(ctx context.Context, o writeOptions, args []string) (*
 	return c, managers, err
 }
 
-// write applies a verb to all selected PodManagers. An error for one PodManager does not stop the others.
+// write applies a verb to all selected PodManagers. An error for one PodManager, even that it does not exist, does not stop the others.
 func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb cluster.Verb) error {
 	c, managers, err := p.selected(ctx, o, args)
-	if err != nil {
-		return err
-	}
-	var failed []error
+	failed := []error{err}
 	var written []snapshot.Snapshot
 	for _, manager := range managers {
 		result, what, err := c.Do(ctx, manager, verb, o.dryRun)
@@ -236,10 +233,7 @@ func parseCount(flag, text string, least int64) (int32, error) {
 
 func (p *plugin) runScale(ctx context.Context, o writeOptions, args []string, replicas, current int32) error {
 	c, managers, err := p.selected(ctx, o, args)
-	if err != nil {
-		return err
-	}
-	var failed []error
+	failed := []error{err}
 	for _, manager := range managers {
 		before, err := c.Scale(ctx, manager, replicas, current, o.dryRun)
 		switch {

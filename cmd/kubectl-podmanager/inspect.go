@@ -7,12 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
 
-	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/check"
 	"github.com/mycompany/podmanager/pkg/plugin/cluster"
 	"github.com/mycompany/podmanager/pkg/plugin/output"
@@ -101,19 +97,24 @@ func (p *plugin) diff() *cobra.Command {
 		Use:   "diff NAME [A] [B]",
 		Short: "Show what differs between two revisions, and how pods get from one to the other",
 		Long: `Show what differs between two revisions: from A to B; from A to the present template; or, without A and B, from the revision to which
-undo would return to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present template to the one in a
-manifest.`,
+undo would return, or else the newest other one, to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present
+template to the one that kubectl apply of a manifest would lead to.`,
 		Args: cobra.RangeArgs(1, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, s, err := p.readOne(cmd.Context(), args[0])
+			name, err := cluster.Name(args[0])
 			if err != nil {
 				return err
 			}
-			difference, err := p.compare(cmd.Context(), c, s, args[1:], file)
+			var difference revisions.Difference
+			if file == "" {
+				difference, err = p.compare(cmd.Context(), name, args[1:])
+			} else {
+				difference, err = p.compareWithFile(cmd.Context(), name, args[1:], file, cmd.Flags().Changed("namespace"))
+			}
 			if err != nil {
 				return err
 			}
-			return p.show(format, difference, difference.Lines, cluster.FullName(s.Manager.Name))
+			return p.show(format, difference, difference.Lines, cluster.FullName(name))
 		},
 		ValidArgsFunction: p.completeRevisions(2),
 	}
@@ -122,25 +123,20 @@ manifest.`,
 	return command
 }
 
-func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Snapshot, wanted []string, file string) (revisions.Difference, error) {
-	if file != "" {
-		if len(wanted) > 0 {
-			return revisions.Difference{}, errors.New("give revisions or -f, not both")
-		}
-		template, err := p.templateIn(ctx, c, s.Manager, file)
-		if err != nil {
-			return revisions.Difference{}, err
-		}
-		return revisions.Diff(s.Manager, history.Template(&s.Manager.Spec), template, "the current template", file), nil
+// compare compares two revisions: those that are wanted, or else one to return to and the present one.
+func (p *plugin) compare(ctx context.Context, name string, wanted []string) (revisions.Difference, error) {
+	_, s, err := p.readOne(ctx, name)
+	if err == nil {
+		err = needsRevisions(s)
 	}
-	err := needsRevisions(s)
+	if err != nil {
+		return revisions.Difference{}, err
+	}
 	to := revisions.Present(s)
 	var from snapshot.Revision
-	switch {
-	case err != nil:
-	case len(wanted) == 0:
+	if len(wanted) == 0 {
 		from, err = revisions.Baseline(s)
-	default:
+	} else {
 		from, err = revisions.Choose(s, wanted[0])
 	}
 	if err == nil && len(wanted) == 2 {
@@ -152,27 +148,19 @@ func (p *plugin) compare(ctx context.Context, c *cluster.Cluster, s snapshot.Sna
 	return revisions.Diff(s.Manager, from.Template, to.Template, from.Title(), to.Title()), nil
 }
 
-// templateIn returns the template of the PodManager in a file, completed with the API server's defaults. If the dry run that adds them fails,
-// templateIn prints a warning and returns the template as written.
-func (p *plugin) templateIn(ctx context.Context, c *cluster.Cluster, live *v1.PodManager, file string) (*corev1.PodTemplateSpec, error) {
-	data, err := p.readFile(file)
+// compareWithFile compares the present template with the one that kubectl apply of a file would produce.
+func (p *plugin) compareWithFile(ctx context.Context, name string, wanted []string, file string, hasNamespace bool) (revisions.Difference, error) {
+	if len(wanted) > 0 {
+		return revisions.Difference{}, errors.New("give revisions or -f, not both")
+	}
+	live, applied, err := p.wantedByFile(ctx, file, hasNamespace, name)
 	if err != nil {
-		return nil, err
+		return revisions.Difference{}, err
 	}
-	manager := &v1.PodManager{}
-	if err := yaml.UnmarshalStrict(data, manager); err != nil {
-		return nil, fmt.Errorf("%s is not a manifest of a single PodManager: %w", file, err)
+	if live.Manager == nil {
+		return revisions.Difference{}, fmt.Errorf("there is no PodManager %s in namespace %s to compare %s with", name, applied.Namespace, file)
 	}
-	if manager.Kind != v1.Kind || manager.Name != live.Name {
-		return nil, fmt.Errorf("%s has %s %s, not PodManager %s", file, manager.Kind, manager.Name, live.Name)
-	}
-	completed, err := c.WithDefaults(ctx, live, manager)
-	if err != nil {
-		fmt.Fprintln(p.errOut, "Warning: the API server has not added defaults to the manifest, so they may show as differences:",
-			c.Advise(err, live.Namespace))
-		return history.Template(&manager.Spec), nil
-	}
-	return history.Template(&completed.Spec), nil
+	return revisions.Wanted(live, applied, file), nil
 }
 
 func (p *plugin) check() *cobra.Command {

@@ -37,6 +37,8 @@ func TestWithoutACluster(t *testing.T) {
 		"an unknown verb":           {"frobnicate", 1, "", `unknown command "frobnicate"`},
 		"a misspelled verb":         {"satus", 1, "", `unknown command "satus" for "kubectl pm"; did you mean status?`},
 		"a verb of kubectl rollout": {"rollback web", 1, "", "did you mean undo?"},
+		"kubectl rollout undo":      {"rollout undo web", 1, "", "did you mean kubectl pm undo?"},
+		"rollout, and no verb":      {"rollout", 1, "", `unknown command "rollout"`},
 		"describe is kubectl's":     {"describe web", 1, "", "did you mean kubectl describe pm?"},
 		"delete is kubectl's":       {"delete web", 1, "", "did you mean kubectl delete pm?"},
 		"set, misspelled":           {"set img web app=x", 1, "", `unknown command "img" for "kubectl pm set"; did you mean set image?`},

@@ -101,6 +101,10 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		for _, verb := range cmd.Commands() {
 			similar = append(similar, cmd.Name()+" "+verb.Name())
 		}
+	case args[0] == "rollout" && len(args) > 1: // kubectl rollout has these verbs, too
+		if verb, _, err := cmd.Find(args[1:]); err == nil && verb != cmd {
+			similar = []string{verb.CommandPath()}
+		}
 	case ofKubectl[args[0]]:
 		similar = []string{"kubectl " + args[0] + " pm"}
 	}

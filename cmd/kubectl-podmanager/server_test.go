@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
@@ -24,9 +26,13 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
+		w.Header().Set("Content-Type", "application/json")
 		switch resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; {
 		case strings.HasSuffix(r.URL.Path, "/podmanagers/web") && r.Method == http.MethodGet:
 			answer = manager
+		case resource == "nope":
+			w.WriteHeader(http.StatusNotFound)
+			answer = apierrors.NewNotFound(schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}, "nope").Status()
 		case resource == "pods":
 			answer = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*plantest.Pod(0)}}
 		case resource == "controllerrevisions":
@@ -39,7 +45,6 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 		default:
 			t.Errorf("unexpected request: %s %s", r.Method, r.URL.Path)
 		}
-		w.Header().Set("Content-Type", "application/json")
 		if err := json.NewEncoder(w).Encode(answer); err != nil {
 			t.Error(err)
 		}
@@ -86,6 +91,27 @@ func TestRefusals(t *testing.T) {
 			code := p.run(t.Context(), append([]string{"--kubeconfig", serving(t, manager)}, strings.Fields(arguments)...))
 			if code != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), test.want) {
 				t.Errorf("exit code %d\n%s%s\nwant 1 and %s", code, out.String(), errOut.String(), test.want)
+			}
+		})
+	}
+}
+
+// Like kubectl, a verb changes the PodManagers that exist, and reports the others.
+func TestOneOfTwoNamesIsMissing(t *testing.T) {
+	manager := plantest.Manager(3)
+	manager.TypeMeta = metav1.TypeMeta{APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind}
+	for arguments, want := range map[string]string{
+		"pause nope web --dry-run=client":              "web paused (scaling and healing go on) (dry run)\n",
+		"scale nope web --replicas 5 --dry-run=client": "web scaled to 5, was 3 (dry run)\n",
+		"get nope web -o name":                         "web\n",
+	} {
+		t.Run(arguments, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "pm"}
+			code := p.run(t.Context(), append([]string{"--kubeconfig", serving(t, manager)}, strings.Fields(arguments)...))
+			const missing = "error: there is no PodManager nope in namespace ns"
+			if code != 1 || out.String() != "podmanager.apps.mycompany.com/"+want || !strings.HasPrefix(errOut.String(), missing) {
+				t.Errorf("exit code %d\n%s%s\nwant 1, %sand %s", code, out.String(), errOut.String(), want, missing)
 			}
 		})
 	}

@@ -146,7 +146,7 @@ func (p *plugin) runSimulate(ctx context.Context, o simulateOptions, args []stri
 	var live snapshot.Snapshot
 	var wanted *v1.PodManager
 	if o.file != "" {
-		live, wanted, err = p.wantedByFile(ctx, o, name)
+		live, wanted, err = p.wantedByFile(ctx, o.file, o.hasNamespace, name)
 	} else {
 		live, wanted, err = p.wantedByFlags(ctx, o, name)
 	}
@@ -195,13 +195,16 @@ func (p *plugin) readRoom(ctx context.Context, live snapshot.Snapshot, wanted *v
 	return c.RoomToSimulate(ctx, wanted, live.Manager == nil), nil
 }
 
-// wantedByFile returns the live state, and the PodManager that kubectl apply would produce.
-func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name string) (live snapshot.Snapshot, wanted *v1.PodManager, err error) {
-	data, err := p.readFile(o.file)
+// wantedByFile returns the live state, and the PodManager that kubectl apply of a file would produce. hasNamespace reports whether the user has chosen
+// the namespace with a flag.
+func (p *plugin) wantedByFile(
+	ctx context.Context, path string, hasNamespace bool, name string,
+) (live snapshot.Snapshot, wanted *v1.PodManager, err error) {
+	data, err := p.readFile(path)
 	if err != nil {
 		return live, nil, err
 	}
-	file, err := manifest.Read(o.file, data, name)
+	file, err := manifest.Read(path, data, name)
 	if err != nil {
 		return live, nil, err
 	}
@@ -211,8 +214,8 @@ func (p *plugin) wantedByFile(ctx context.Context, o simulateOptions, name strin
 	}
 	namespace := c.Namespace
 	if own := file.Manager.Namespace; own != "" {
-		if o.hasNamespace && own != namespace {
-			return live, nil, fmt.Errorf("%s has namespace %s, but -n is %s", o.file, own, namespace)
+		if hasNamespace && own != namespace {
+			return live, nil, fmt.Errorf("%s has namespace %s, but -n is %s", path, own, namespace)
 		}
 		namespace = own
 	}

@@ -22,8 +22,8 @@ func (p *plugin) undo() *cobra.Command {
 		Use:   "undo NAME",
 		Short: "Write the template of an earlier revision into the spec",
 		Long: `Show what differs, and write the template of an earlier revision into the spec; all other fields stay. Without --to-revision, undo
-returns to the last good revision or, if the spec has the template of that one already, to the newest other revision that has not failed. A second
-undo reverts the first, unless the first has left a failed revision: undo returns to such a revision only with --to-revision.`,
+returns to the newest other revision that has proven itself: it was good once (failurePolicy.bakeSeconds), and has not failed since. If there is none,
+undo refuses, and lists the other revisions with their states. A second undo reverts the first only if the first has left a proven revision.`,
 		Example: "  " + text.Command + " undo web --dry-run\n  " + text.Command + " undo web --to-revision 3",
 		Args:    oneName,
 
@@ -70,9 +70,6 @@ func (p *plugin) runUndo(ctx context.Context, o writeOptions, argument, revision
 		return err
 	}
 	p.warn(what, s.Manager)
-	if doubt := revisions.Doubt(s, to); doubt != "" && !what.IsEmpty() {
-		fmt.Fprintln(p.errOut, "Warning: "+doubt)
-	}
 	written, err := c.Write(ctx, s.Manager, what, o.dryRun)
 	if err != nil {
 		return c.Advise(err, s.Manager.Namespace)

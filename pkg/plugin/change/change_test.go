@@ -45,6 +45,15 @@ func TestVerbs(t *testing.T) {
 			{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedCreate},
 		}}
 	}
+	halted := func(m *v1.PodManager) {
+		m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
+			{Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHalted},
+		}}
+	}
+	onlyInPlace := InPlace(v1.InPlaceOnly, 0)
+	const later = "; to leave it later, run 'kubectl pm undo web -n ns': kubectl apply of an old manifest keeps spec.restartAt, and so replaces all pods"
+	const failed = "the template of web has been rolled back, has halted or has missed its deadline, and a restart would roll it out again; " +
+		"run 'kubectl pm set image web CONTAINER=IMAGE -n ns' or 'kubectl pm undo web -n ns' to leave it, or 'kubectl pm retry web -n ns' to try it again"
 	type verb = func(*v1.PodManager, time.Time) (Change, error)
 	tests := map[string]struct {
 		verb    verb
@@ -63,14 +72,25 @@ func TestVerbs(t *testing.T) {
 		"restart with OnDelete, paused": {Restart, Manager(3, Strategy(v1.OnDeleteStrategy), Paused),
 			`[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
 			"restarted (it is paused, and its update strategy is OnDelete: once it is resumed, a pod is replaced when you delete it)", ""},
-		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
+		"restart what was rolled back": {Restart, Manager(3, rolledBack), "", "", failed},
+		"restart what has halted":      {Restart, Manager(3, halted), "", "", failed},
+		"restart after a change": {Restart, Manager(3, halted, func(m *v1.PodManager) { m.Status.ObservedGeneration = 6 }),
+			`[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "restarted", ""},
+		"restart in place": {Restart, Manager(3, onlyInPlace), "", "",
+			"podUpdatePolicy of web is InPlaceOnly, and a restart needs new pods; to replace a pod, delete it"},
+		"retry in place": {Retry, Manager(3, onlyInPlace, rolledBack), "", "",
+			"podUpdatePolicy of web is InPlaceOnly, and a retry needs new pods; change the template, of which an annotation is enough, or run 'kubectl pm undo web -n ns'"},
+		"retry what halts at the moment": {Retry, Manager(3, halted), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2" + later, ""},
+		"retry what did not fail, with OnDelete": {Retry, Manager(3, Strategy(v1.OnDeleteStrategy), func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "",
+			"so there is none to retry; to replace a pod, delete it"},
+		"retry": {Retry, Manager(3, rolledBack), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2" + later, ""},
 		"retry what has halted": {Retry, Manager(3, func(m *v1.PodManager) {
 			m.Status = v1.PodManagerStatus{ObservedGeneration: 7, UpdateRevision: "web-2", Conditions: []metav1.Condition{
 				{Type: v1.ConditionStalled, Status: metav1.ConditionTrue, Reason: v1.ReasonHalted},
 			}}
-		}), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2", ""},
+		}), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`, "retries web-2" + later, ""},
 		"retry while paused": {Retry, Manager(3, rolledBack, Paused), `[{"op":"add","path":"/spec/restartAt","value":"2026-01-02T03:04:05Z"}]`,
-			"retries web-2 (it is paused; the pods are replaced once it is resumed)", ""},
+			"retries web-2 (it is paused; the pods are replaced once it is resumed)" + later, ""},
 		"retry what did not fail": {Retry, Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 }), "", "",
 			"no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; to replace the pods, run 'kubectl pm restart web -n ns'"},
 		"retry what is refused": {Retry, Manager(3, refused), "", "",

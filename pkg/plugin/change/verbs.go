@@ -2,10 +2,10 @@ package change
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
@@ -15,8 +15,22 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-// Restart replaces all pods, within the rollout's budget.
+// Restart replaces all pods, within the rollout's budget. It refuses to roll out a revision again that has failed: that is what Retry is for.
 func Restart(manager *v1.PodManager, now time.Time) (Change, error) {
+	hint := func(words ...string) string { return text.Hint(manager.Namespace, words...) }
+	if hasFailed(manager) {
+		return Change{}, fmt.Errorf("the template of %s has been rolled back, has halted or has missed its deadline, and a restart would roll it out again; "+
+			"run '%s' or '%s' to leave it, or '%s' to try it again", manager.Name, hint("set", "image", manager.Name, "CONTAINER=IMAGE"),
+			hint("undo", manager.Name), hint("retry", manager.Name))
+	}
+	return restart(manager, now)
+}
+
+// restart changes restartAt, which needs new pods.
+func restart(manager *v1.PodManager, now time.Time) (Change, error) {
+	if manager.PodUpdatePolicy() == v1.InPlaceOnly {
+		return Change{}, fmt.Errorf("podUpdatePolicy of %s is %s, and a restart needs new pods; to replace a pod, delete it", manager.Name, v1.InPlaceOnly)
+	}
 	var c Change
 	at := now.UTC().Truncate(time.Second)
 	if last := manager.Spec.RestartAt; last != nil && !at.After(last.Time) {
@@ -46,27 +60,43 @@ func waits(manager *v1.PodManager, later string) string {
 // changes, and a restart is such a change.
 func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	status := &manager.Status
+	hint := func(verb string) string { return text.Hint(manager.Namespace, verb, manager.Name) }
 	switch {
-	case status.ObservedGeneration != manager.Generation:
-		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s' first", manager.Name, text.Hint(manager.Namespace, "status", manager.Name))
-	case !hasFailed(status) && follow.RefusesPods(manager):
+	case !isObserved(manager):
+		return Change{}, fmt.Errorf("the controller has not seen the last change of %s yet; run '%s' first", manager.Name, hint("status"))
+	case !hasFailed(manager) && follow.RefusesPods(manager):
 		return Change{}, fmt.Errorf("there is nothing to retry: the API server refuses the pods of %s, and %s; run '%s' to see why",
-			manager.Name, follow.TriesAgain, text.Hint(manager.Namespace, "why", manager.Name))
-	case !hasFailed(status):
-		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; "+
-			"to replace the pods, run '%s'",
-			manager.Name, text.Hint(manager.Namespace, "restart", manager.Name))
+			manager.Name, follow.TriesAgain, hint("why"))
+	case !hasFailed(manager):
+		replace := "to replace the pods, run '" + hint("restart") + "'"
+		if manager.Strategy() == v1.OnDeleteStrategy || manager.PodUpdatePolicy() == v1.InPlaceOnly {
+			replace = "to replace a pod, delete it"
+		}
+		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; %s", manager.Name, replace)
+	case manager.PodUpdatePolicy() == v1.InPlaceOnly:
+		return Change{}, fmt.Errorf("podUpdatePolicy of %s is %s, and a retry needs new pods; change the template, of which an annotation is enough, or run '%s'",
+			manager.Name, v1.InPlaceOnly, hint("undo"))
 	}
-	c, err := Restart(manager, now)
-	c.Said = "retries " + status.UpdateRevision + strings.TrimPrefix(c.Said, "restarted")
+	c, err := restart(manager, now)
+	c.Said = "retries " + status.UpdateRevision + strings.TrimPrefix(c.Said, "restarted") +
+		"; to leave it later, run '" + hint("undo") + "': kubectl apply of an old manifest keeps spec.restartAt, and so replaces all pods"
 	return c, err
 }
 
-// hasFailed reports whether the rollout of the new revision has ended without success.
-func hasFailed(status *v1.PodManagerStatus) bool {
-	stalled := meta.FindStatusCondition(status.Conditions, v1.ConditionStalled)
-	hasStalled := stalled != nil && stalled.Status == metav1.ConditionTrue && (stalled.Reason == v1.ReasonHalted || stalled.Reason == v1.ReasonDeadline)
-	return hasStalled || status.FailedRevision != "" && status.FailedRevision == status.UpdateRevision
+func isObserved(manager *v1.PodManager) bool {
+	return manager.Status.ObservedGeneration == manager.Generation
+}
+
+// hasFailed reports whether the rollout of the new revision has halted, or has ended without success. It reports false if the
+// controller has not seen the last change, which may be another template.
+func hasFailed(manager *v1.PodManager) bool {
+	status := &manager.Status
+	failed := []string{v1.ReasonHalted, v1.ReasonDeadline, v1.ReasonRolledBack}
+	is := func(condition metav1.Condition) bool {
+		return (condition.Type == v1.ConditionStalled || condition.Type == v1.ConditionReady) && slices.Contains(failed, condition.Reason)
+	}
+	return isObserved(manager) &&
+		(slices.ContainsFunc(status.Conditions, is) || status.FailedRevision != "" && status.FailedRevision == status.UpdateRevision)
 }
 
 // Pause freezes rollouts.

@@ -109,12 +109,3 @@ func (c *Cluster) Scale(ctx context.Context, manager *v1.PodManager, replicas, e
 		}
 	}
 }
-
-// WithDefaults returns the live PodManager with the spec of a file, completed with the API server's defaults by a dry run. It fails if the user may
-// not update PodManagers.
-func (c *Cluster) WithDefaults(ctx context.Context, live, file *v1.PodManager) (*v1.PodManager, error) {
-	tried := live.DeepCopy()
-	tried.Spec = file.Spec
-	return c.Managers.AppsV1().PodManagers(live.Namespace).Update(ctx, tried,
-		metav1.UpdateOptions{FieldManager: change.FieldManager, DryRun: []string{metav1.DryRunAll}})
-}

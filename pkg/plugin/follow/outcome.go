@@ -93,7 +93,7 @@ func Message(manager *v1.PodManager) string {
 	ready := meta.FindStatusCondition(manager.Status.Conditions, v1.ConditionReady)
 	switch {
 	case manager.Status.ObservedGeneration < 1:
-		return "no controller has seen it yet"
+		return "no controller has reported on it yet"
 	case manager.Status.ObservedGeneration != manager.Generation:
 		return fmt.Sprintf("the controller has not seen generation %d yet", manager.Generation)
 	case ready == nil:

@@ -29,7 +29,7 @@ func TestOf(t *testing.T) {
 		code       int
 		line       string
 	}{
-		"never seen":        {-1, nil, nil, UnderWay, 1, "web: Unobserved: no controller has seen it yet"},
+		"never seen":        {-1, nil, nil, UnderWay, 1, "web: Unobserved: no controller has reported on it yet"},
 		"changed since":     {6, []metav1.Condition{ready(yes, v1.ReasonAllAvailable)}, nil, UnderWay, 1, "web: Unobserved (3 wanted, 2 updated, 1 available): the controller has not seen generation 7 yet"},
 		"under way":         {7, []metav1.Condition{ready(no, v1.ReasonRollingOut)}, nil, UnderWay, 1, "web: RollingOut (3 wanted, 2 updated, 1 available): so it is"},
 		"halted, for now":   {7, []metav1.Condition{ready(no, v1.ReasonHalted)}, nil, UnderWay, 1, "web: RolloutHalted (3 wanted, 2 updated, 1 available): so it is"},

@@ -2,6 +2,7 @@ package revisions
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,59 +35,44 @@ func Choose(s snapshot.Snapshot, wanted string) (snapshot.Revision, error) {
 // Present returns the revision of the current template.
 func Present(s snapshot.Snapshot) snapshot.Revision { return s.History()[0] }
 
-// Previous returns the revision that undo returns to: the last good one, unless that is the current template, or else the newest other one. It never
-// chooses one that has failed. So the first undo leaves a failed revision, and a second undo reverts the first unless that would be a return to one.
+// Previous returns the revision that undo returns to: the newest other one that has proven itself.
 func Previous(s snapshot.Snapshot) (snapshot.Revision, error) {
-	for _, fits := range []func(snapshot.Revision) bool{
-		func(r snapshot.Revision) bool { return r.Name == s.Manager.Status.CurrentRevision && !r.Failed },
-		func(r snapshot.Revision) bool { return r.Number > 0 && !r.Failed },
-	} {
-		if revision, found := newestOther(s, fits); found {
+	others := stored(s)
+	var names []string
+	for _, revision := range others {
+		if hasProvenItself(s, revision) {
 			return revision, nil
 		}
+		names = append(names, fmt.Sprintf("%s (%s)", revision.Title(), stateOf(s, revision)))
 	}
-	if _, found := newestOther(s, isStored); found { // all of them have failed
-		anyway := text.Hint(s.Manager.Namespace, "undo", s.Manager.Name, "--to-revision", "REVISION")
-		return snapshot.Revision{}, fmt.Errorf("%s has no other revision that has not failed; '%s' shows its revisions, "+
-			"and '%s' returns to one all the same", s.Manager.Name, hintAtHistory(s), anyway)
+	if len(others) == 0 {
+		return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
 	}
-	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to return to; '%s' shows its revisions", s.Manager.Name, hintAtHistory(s))
+	anyway := text.Hint(s.Manager.Namespace, "undo", s.Manager.Name, "--to-revision", "REVISION")
+	return snapshot.Revision{}, fmt.Errorf("no other revision of %s has proven itself; there are %s; '%s' shows its revisions, "+
+		"and '%s' returns to one all the same", s.Manager.Name, strings.Join(names, ", "), hintAtHistory(s), anyway)
 }
 
-// Baseline returns the revision with which diff compares the present template: the one that undo returns to, or else the newest failed one.
+// hasProvenItself reports whether the controller has found that a revision is good, and has not found later that it has failed.
+func hasProvenItself(s snapshot.Snapshot, revision snapshot.Revision) bool {
+	return (revision.Good || revision.Name == s.Manager.Status.CurrentRevision) && !revision.Failed
+}
+
+// Baseline returns the revision with which diff compares the present template: the one that undo returns to, or else the newest other one.
 func Baseline(s snapshot.Snapshot) (snapshot.Revision, error) {
 	if revision, err := Previous(s); err == nil {
 		return revision, nil
 	}
-	if revision, found := newestOther(s, isStored); found {
-		return revision, nil
+	if others := stored(s); len(others) > 0 {
+		return others[0], nil
 	}
 	return snapshot.Revision{}, fmt.Errorf("%s has no other revision to compare the present template with ('%s' shows its revisions); "+
 		"to compare it with a manifest, run '%s'", s.Manager.Name, hintAtHistory(s), text.Hint(s.Manager.Namespace, "diff", s.Manager.Name, "-f", "FILE"))
 }
 
-// newestOther returns the newest revision with a known template, other than the present one, that fits.
-func newestOther(s snapshot.Snapshot, fits func(snapshot.Revision) bool) (snapshot.Revision, bool) {
-	for _, revision := range s.History()[1:] {
-		if fits(revision) && revision.Template != nil {
-			return revision, true
-		}
-	}
-	return snapshot.Revision{}, false
-}
-
-func isStored(r snapshot.Revision) bool { return r.Number > 0 }
-
-// Doubt returns why it may be wrong to return to a revision. It is empty if nothing speaks against it.
-func Doubt(s snapshot.Snapshot, to snapshot.Revision) string {
-	switch {
-	case to.Failed:
-		return to.Title() + " has failed before"
-	case !to.Good && to.Name != s.Manager.Status.CurrentRevision:
-		return "the rollout of " + to.Title() + " was never completed"
-	default:
-		return ""
-	}
+// stored returns the stored revisions with a known template, other than the present one, newest first.
+func stored(s snapshot.Snapshot) []snapshot.Revision {
+	return slices.DeleteFunc(s.History()[1:], func(r snapshot.Revision) bool { return r.Number == 0 || r.Template == nil })
 }
 
 func hintAtHistory(s snapshot.Snapshot) string {

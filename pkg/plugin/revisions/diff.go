@@ -86,10 +86,22 @@ func neverInPlace(manager *v1.PodManager) string {
 	return "podUpdatePolicy is Recreate"
 }
 
-// Undo compares the present template of a PodManager with the one to return to. If all pods still have the one to return to, for example because the
-// rollout is paused, no pod changes.
+// Undo compares the present template of a PodManager with the one to return to.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
-	d := Diff(s.Manager, history.Template(&s.Manager.Spec), to.Template, Present(s).Title(), to.Title())
+	return toward(s, s.Manager, to, Present(s).Title(), to.Title())
+}
+
+// Wanted compares the present template of a PodManager with that of wanted, which is the PodManager after a change.
+func Wanted(s snapshot.Snapshot, wanted *v1.PodManager, title string) Difference {
+	after := s
+	after.Manager = wanted
+	return toward(s, wanted, Present(after), "the current template", title)
+}
+
+// toward compares the present template with that of a revision. If all pods still have this revision, for example because the rollout is paused or was
+// rolled back, no pod changes. manager has the update strategy.
+func toward(s snapshot.Snapshot, manager *v1.PodManager, to snapshot.Revision, from, title string) Difference {
+	d := Diff(manager, history.Template(&s.Manager.Spec), to.Template, from, title)
 	if d.How == "" || !s.AllHave(to) {
 		return d
 	}

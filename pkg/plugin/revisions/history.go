@@ -22,7 +22,8 @@ func History(s snapshot.Snapshot, style text.Style) []string {
 			number, age = strconv.FormatInt(revision.Number, 10), text.Age(revision.Created, s.Now)
 		}
 		if s.Reads("pods") {
-			pods = strconv.Itoa(len(revision.Pods))
+			count, _ := revision.Count()
+			pods = strconv.Itoa(count)
 		}
 		table.Add(text.Plainly(number), text.Plainly(revision.Hash), text.Plainly(age), text.Cell{Text: stateOf(s, revision), Colour: colourOf(revision)},
 			text.Plainly(pods), text.Plainly(snapshot.Images(revision.Template)), text.Plainly(cmp.Or(revision.Cause, "<none>")))

@@ -36,12 +36,20 @@ func stored(present, current string, images ...string) snapshot.Snapshot {
 	return snapshot.New(m, Pods3(), list, nil, Now)
 }
 
-// failed marks the revisions of these images as failed, as the controller does.
+// failed marks the revisions of these images as failed, and good as good, as the controller does.
 func failed(s snapshot.Snapshot, images ...string) snapshot.Snapshot {
+	return marked(s, v1.AnnotationFailed, images)
+}
+
+func good(s snapshot.Snapshot, images ...string) snapshot.Snapshot {
+	return marked(s, v1.AnnotationGood, images)
+}
+
+func marked(s snapshot.Snapshot, mark string, images []string) snapshot.Snapshot {
 	for _, revision := range s.History() {
 		for _, stored := range s.Stored {
 			if stored.Name == revision.Name && slices.Contains(images, snapshot.Images(revision.Template)) {
-				stored.Annotations[v1.AnnotationFailed] = "true"
+				stored.Annotations[mark] = "true"
 			}
 		}
 	}
@@ -53,16 +61,20 @@ func TestPrevious(t *testing.T) {
 		snapshot snapshot.Snapshot
 		want     string
 	}{
-		"a rollout that has ended":     {stored("c", "c", "a", "b", "c"), "b"},
-		"one under way":                {stored("c", "b", "a", "b", "c"), "b"},
+		"a rollout that has ended":     {good(stored("c", "c", "a", "b", "c"), "a", "b", "c"), "b"},
+		"one under way":                {good(stored("c", "b", "a", "b", "c"), "a"), "b"},
 		"two that have failed in turn": {stored("d", "a", "a", "bad", "d"), "a"},
 		"one that is not stored yet":   {stored("c", "b", "a", "b"), "b"},
-		"undone, and done again":       {stored("b", "b", "c", "a", "b"), "a"},
-		"the one before has failed":    {failed(stored("c", "c", "a", "b", "c"), "b"), "a"},
+		"undone, and done again":       {good(stored("b", "b", "c", "a", "b"), "a", "c"), "a"},
+		"the one before has failed":    {failed(good(stored("c", "c", "a", "b", "c"), "a"), "b"), "a"},
+		"it was good before it failed": {failed(good(stored("c", "c", "a", "b", "c"), "a", "b"), "b"), "a"},
 		"undone, after it has failed":  {failed(stored("b", "b", "a", "c", "b"), "a", "c"), ""},
+		"undone, before it was judged": {stored("b", "b", "a", "c", "b"), ""},
+		"the one before that was good": {good(stored("b", "b", "a", "c", "b"), "a"), "a"},
 		"the only other has failed":    {stored("a", "a", "bad", "a"), ""},
-		"none is good, one has failed": {failed(stored("c", "", "a", "b", "c"), "b"), "a"},
-		"the good one is marked":       {failed(stored("c", "b", "a", "b", "c"), "b"), "a"},
+		"none is good, one has failed": {failed(stored("c", "", "a", "b", "c"), "b"), ""},
+		"the good one is marked":       {failed(good(stored("c", "b", "a", "b", "c"), "a"), "b"), "a"},
+		"the status is lost":           {good(stored("c", "", "a", "b", "c"), "a"), "a"},
 		"nothing else":                 {stored("a", "a", "a"), ""},
 		"nothing at all":               {stored("a", ""), ""},
 	}
@@ -80,6 +92,15 @@ func TestPrevious(t *testing.T) {
 				t.Errorf("got %v; the hint %s is for a PodManager with other revisions", err, hint)
 			}
 		})
+	}
+}
+
+// If undo does not choose, it says between which revisions the user can.
+func TestNoneHasProvenItself(t *testing.T) {
+	_, err := revisions.Previous(failed(stored("c", "c", "a", "b", "c"), "a"))
+	const want = "no other revision of web has proven itself; there are revision 2 (not completed), revision 1 (failed); "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
 
@@ -125,7 +146,16 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// history shows which rollouts have halted and which were given up, and undo warns of these revisions.
+// A failed pod that is kept for inspection does not count as a pod of its revision.
+func TestHistoryCountsPods(t *testing.T) {
+	s := stored("nginx", "nginx", "nginx")
+	s = snapshot.New(s.Manager, []*corev1.Pod{Pod(0, Phase(corev1.PodFailed)), Pod(1)}, s.Stored, nil, Now)
+	if got := text.Join(revisions.History(s, text.Style{})); !strings.Contains(strings.Join(strings.Fields(got), " "), "current 1 nginx") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// history shows which rollouts have halted and which were given up.
 func TestIncompleteRollouts(t *testing.T) {
 	s := stored("halted", "nginx", "first", "given-up", "nginx", "halted")
 	s.Stored[0].Annotations[v1.AnnotationGood] = "2026-01-01T00:00:00Z"
@@ -136,12 +166,6 @@ func TestIncompleteRollouts(t *testing.T) {
 	for _, want := range []string{"60s new, halted 0 halted", "60s current 3 nginx", "60s not completed 0 given-up", "60s 0 first"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("history lacks %q:\n%s", want, table)
-		}
-	}
-	doubts := map[string]string{"halted": "the rollout of revision 4 was never completed", "given-up": "the rollout of revision 2 was never completed"}
-	for _, revision := range s.History() {
-		if got, want := revisions.Doubt(s, revision), doubts[snapshot.Images(revision.Template)]; got != want {
-			t.Errorf("%s: undo warns %q, want %q", revision.Title(), got, want)
 		}
 	}
 }
@@ -190,6 +214,12 @@ func TestDiffForPods(t *testing.T) {
 			if lines := got.Lines(text.Style{}); got.Summary() != test.want || strings.Contains(lines[2], "new pod") != (test.want == replaced) {
 				t.Errorf("got %q", lines)
 			}
+			// A manifest with the template of that revision leads to the same.
+			wanted := s.Manager.DeepCopy()
+			wanted.Spec.Image = "nginx"
+			if got := revisions.Wanted(s, wanted, "web.yaml"); got.Summary() != test.want || got.To != "web.yaml" {
+				t.Errorf("with a manifest: got %q", got.Lines(text.Style{}))
+			}
 		})
 	}
 }
@@ -198,6 +228,7 @@ func TestDiffForPods(t *testing.T) {
 func TestUndoOfARestart(t *testing.T) {
 	before, after := Manager(3), Manager(3, func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} })
 	s := snapshot.New(after, nil, []*appsv1.ControllerRevision{Stored(before, 1), Stored(after, 2)}, nil, Now)
+	after.Status.CurrentRevision = s.Stored[0].Name
 	to, err := revisions.Previous(s)
 	if err != nil {
 		t.Fatal(err)

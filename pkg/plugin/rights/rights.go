@@ -120,12 +120,22 @@ var (
 // role for users gives it.
 func Refused(message string) string {
 	if found := byRBAC.FindStringSubmatch(message); found != nil {
-		return Right{Verb: found[2], Group: found[4], Resource: found[3]}.Advice(found[1], found[5])
+		right := Right{Verb: found[2], Group: found[4], Resource: found[3]}
+		return right.Advice(found[1], found[5]) + right.alsoNeeded(found[1], found[5])
 	}
 	if found := byPolicy.FindStringSubmatch(message); found != nil {
 		return CreatePods.Advice(found[1], found[2])
 	}
 	return ""
+}
+
+// alsoNeeded says what else a change of a PodManager may need, so that the user need not ask twice. Only the role edit includes everything.
+func (r Right) alsoNeeded(user, namespace string) string {
+	if r.Role() != "podmanager-edit" || r.Resource != "podmanagers" || strings.HasPrefix(r.Verb, "delete") {
+		return ""
+	}
+	return "; it grants no right to read PodManagers (podmanager-view does), nor to create pods, which the policy podmanager-pod-rights requires for a change " +
+		"of the pods; the role edit grants all three: " + bind(CreatePods.Role(), user, namespace)
 }
 
 // User returns the user whom a refusal by RBAC names, or empty if it names none.

@@ -71,7 +71,9 @@ func TestRefused(t *testing.T) {
 	const rbac = `podmanagers.apps.mycompany.com "web" is forbidden: `
 	tests := map[string]struct{ message, want string }{
 		"patch": {rbac + `User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "shop"`,
-			"the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
+			"the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop" +
+				"; it grants no right to read PodManagers (podmanager-view does), nor to create pods, which the policy podmanager-pod-rights requires for a change " +
+				"of the pods; the role edit grants all three: kubectl create rolebinding jane-edit --clusterrole=edit --user=jane --namespace=shop"},
 		"scale": {rbac + `User "jane" cannot update resource "podmanagers/scale" in API group "apps.mycompany.com" in the namespace "shop"`,
 			"the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=shop"},
 		"list in all namespaces": {`podmanagers.apps.mycompany.com is forbidden: User "jane" cannot list resource "podmanagers" in API group "apps.mycompany.com" at the cluster scope`,

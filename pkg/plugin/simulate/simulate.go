@@ -10,7 +10,6 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
-	"github.com/mycompany/podmanager/pkg/plan/history"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/surge"
@@ -153,7 +152,7 @@ func describe(live snapshot.Snapshot, manager *v1.PodManager, o Options) Report 
 		return report
 	}
 	report.ReplicasBefore = live.Manager.DesiredReplicas()
-	report.Change = revisions.Diff(manager, history.Template(&live.Manager.Spec), history.Template(&manager.Spec), "the current template", "the new template")
+	report.Change = revisions.Wanted(live, manager, "the new template")
 	return report
 }
 

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,14 @@ func halfway(replicas int32) snapshot.Snapshot {
 	return snapshot.New(m, before.Pods, append(before.Stored, Stored(m, 2)), nil, Now)
 }
 
+// rolledBack returns a PodManager whose new revision has failed, and whose pods have all returned to the old one.
+func rolledBack(count int32) snapshot.Snapshot {
+	s := atRest(count)
+	s.Manager.Spec.Image = "v2"
+	s.Manager.Status.FailedRevision = RevisionFor(s.Manager).Name
+	return s
+}
+
 // with returns the PodManager that the user applies.
 func with(s snapshot.Snapshot, change ...func(*v1.PodManager)) *v1.PodManager {
 	wanted := s.Manager.DeepCopy()
@@ -102,6 +111,19 @@ func options(t *testing.T, fail ...string) simulate.Options {
 	return simulate.Options{ReadyAfter: 10 * time.Second, StopAfter: time.Second, Fail: chosen}
 }
 
+// If nothing changes, the revision that proves itself is not a new one.
+func TestTheSameRevisionIsProven(t *testing.T) {
+	live := atRest(2)
+	report, err := simulate.Run(live, with(live), options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report.Totals.ProvenAtSeconds = ptr.To(47.8)
+	if got := text.Join(report.Lines(text.Style{}, false)); !strings.Contains(got, ", and the revision has proven itself after 47.8s") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestRun(t *testing.T) {
 	surge, inPlace := Limits("1", "0"), InPlace(v1.InPlaceIfPossible, 0)
 	tests := map[string]struct {
@@ -132,6 +154,7 @@ func TestRun(t *testing.T) {
 		"max-age":             {atRest(3, surge, maxAge(600)), []func(*v1.PodManager){Image("v2")}, nil, simulate.Completed},
 		"max-age-no-change":   {atRest(3, surge, maxAge(600)), nil, nil, simulate.Completed},
 		"back-in-mid-rollout": {halfway(5), []func(*v1.PodManager){Image("nginx")}, nil, simulate.Completed},
+		"back-after-rollback": {rolledBack(2), []func(*v1.PodManager){Image("nginx")}, nil, simulate.Completed},
 		"in-place-only":       {atRest(2, InPlace(v1.InPlaceOnly, 0)), []func(*v1.PodManager){addPort}, nil, simulate.NotInPlace},
 	}
 	for name, test := range tests {

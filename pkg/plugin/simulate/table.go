@@ -157,7 +157,11 @@ func (r Report) sums(style text.Style) []string {
 	}
 	duration := seconds(r.Totals.Seconds)
 	if at := r.Totals.ProvenAtSeconds; at != nil && *at > r.Totals.Seconds {
-		duration += ", and the new revision has proven itself after " + seconds(*at)
+		revision := "the new revision"
+		if len(r.Change.Fields) == 0 && !r.IsNew {
+			revision = "the revision"
+		}
+		duration += ", and " + revision + " has proven itself after " + seconds(*at)
 	}
 	if isBlocked {
 		duration += ", then nothing more happens: the drain does not end"

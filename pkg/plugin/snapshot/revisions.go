@@ -41,6 +41,16 @@ func (r Revision) Title() string {
 // Role returns all roles as one string.
 func (r Revision) Role() string { return strings.Join(r.Roles, ", ") }
 
+// Count returns how many of the pods have not finished, and how many finished ones are kept for inspection.
+func (r Revision) Count() (pods, kept int) {
+	for _, pod := range r.Pods {
+		if podstate.IsFinished(pod) && pod.DeletionTimestamp == nil {
+			kept++
+		}
+	}
+	return len(r.Pods) - kept, kept
+}
+
 // History returns all revisions, newest first: the stored ones, the one of the current template, and those known only from pods.
 func (s Snapshot) History() []Revision {
 	known := s.Revisions()

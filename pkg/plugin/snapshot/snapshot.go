@@ -15,6 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/rollout"
+	"github.com/mycompany/podmanager/pkg/plugin/follow"
 )
 
 // Snapshot is what the user can see of one PodManager.
@@ -88,6 +89,18 @@ func (s Snapshot) Condition(kind string) metav1.Condition {
 	}
 	return metav1.Condition{}
 }
+
+// Message returns the state in words. Pods of a PodManager without a status show that a controller is at work: it writes the first status within a few
+// seconds.
+func (s Snapshot) Message() string {
+	if s.IsBegun() {
+		return "the controller is creating its pods, and has yet to report on them"
+	}
+	return follow.Message(s.Manager)
+}
+
+// IsBegun reports whether a controller has made pods of a PodManager, and has not reported on it yet.
+func (s Snapshot) IsBegun() bool { return s.Manager.Status.ObservedGeneration < 1 && len(s.Pods) > 0 }
 
 // IsObserved reports whether the status is up to date with the spec.
 func (s Snapshot) IsObserved() bool {

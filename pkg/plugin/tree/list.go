@@ -3,6 +3,8 @@ package tree
 import (
 	"strconv"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
@@ -30,8 +32,12 @@ func List(all []snapshot.Snapshot, withNamespace bool, style text.Style) []strin
 
 func rowOf(s snapshot.Snapshot) []text.Cell {
 	manager, status := s.Manager, &s.Manager.Status
+	state := stateCell(manager)
+	if s.Condition(v1.ConditionMisconfigured).Status == metav1.ConditionTrue { // the header above a tree has the message
+		state.Text += " (misconfigured)"
+	}
 	return []text.Cell{
-		text.Plainly(manager.Name), stateCell(manager), count(int32(manager.DesiredReplicas())), count(status.UpdatedReplicas),
+		text.Plainly(manager.Name), state, count(int32(manager.DesiredReplicas())), count(status.UpdatedReplicas),
 		count(status.AvailableReplicas), text.Plainly(text.Age(manager.CreationTimestamp.Time, s.Now)),
 		text.Plainly(status.Image), text.Plainly(messageOf(manager)),
 	}

@@ -66,7 +66,11 @@ func addRevisions(table *text.Table, s snapshot.Snapshot) {
 		}
 		detail := snapshot.Images(revision.Template)
 		if s.Reads("pods") {
-			detail = strings.TrimPrefix(detail+", ", ", ") + plural(len(revision.Pods), "pod")
+			count, kept := revision.Count()
+			detail = strings.TrimPrefix(detail+", ", ", ") + plural(count, "pod")
+			if kept > 0 {
+				detail += fmt.Sprintf(", %d finished", kept)
+			}
 		}
 		table.Add(text.Plainly(name), text.Cell{}, text.Cell{}, text.Cell{}, text.Plainly(ageOf(revision, s)), text.Cell{},
 			text.Cell{Text: detail, Colour: text.Faint})
@@ -150,7 +154,7 @@ func header(s snapshot.Snapshot, style text.Style) []string {
 	say("Namespace:", manager.Namespace, text.Plain)
 	cell := stateCell(manager)
 	say("Status:", cell.Text, cell.Colour)
-	if message := follow.Message(manager); message != "" {
+	if message := s.Message(); message != "" {
 		say("Message:", message, text.Plain)
 	}
 	if wrong := s.Condition(v1.ConditionMisconfigured); wrong.Status == metav1.ConditionTrue {

@@ -79,6 +79,21 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// The list marks a PodManager with a setting that has no effect: nothing else in its line would show it.
+func TestListMarksMisconfigured(t *testing.T) {
+	if line := List([]snapshot.Snapshot{misconfigured()}, false, text.Style{})[1]; !strings.Contains(line, "AllReplicasAvailable (misconfigured)") {
+		t.Errorf("the list says %s", line)
+	}
+}
+
+// A pod that is only kept for inspection is in the tree, but is not counted.
+func TestKeptPodsDoNotCount(t *testing.T) {
+	s := seen(Observe(Manager(1), FailedPod(0, time.Minute, 0), Pod(1)))
+	if got := text.Join(Draw(s, text.Style{})); !strings.Contains(got, "nginx, 1 pod, 1 finished\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // The tree can be drawn on a terminal of any width.
 func TestDrawOnAnyWidth(t *testing.T) {
 	for width := 1; width < 200; width++ {

@@ -5,8 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
+	"github.com/mycompany/podmanager/pkg/plan/podstate"
 	"github.com/mycompany/podmanager/pkg/plan/status"
 	"github.com/mycompany/podmanager/pkg/plugin/revisions"
 	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
@@ -71,22 +75,43 @@ func causeFor(s snapshot.Snapshot, reason string) cause {
 	switch {
 	case s.Manager.DeletionTimestamp != nil:
 		return deletionCause(s)
+	case s.IsBegun():
+		return cause{"A new PodManager", verb("get", "-w")}
 	case refusesOther(s, reason):
 		return causeOf(s.Condition(v1.ConditionReplicaFailure).Reason)
+	case s.Manager.Strategy() == v1.OnDeleteStrategy && crashes(s):
+		return cause{"A pod does not work, and with OnDelete only a user replaces pods", leaveOrDelete}
+	}
+	found := closerCause(s, reason)
+	switch {
+	case found.lead != "":
+		return found
+	case isLate(s):
+		return causeOf(v1.ReasonDeadline)
+	case leavesFor(s, v1.LeavingForDrain):
+		return drainCause(s, reason)
+	case reason == v1.ReasonAllAvailable && s.Condition(v1.ConditionMisconfigured).Status == metav1.ConditionTrue:
+		return cause{"Nothing blocks it, but a setting cannot take effect", editSetting}
+	default:
+		return causeOf(reason)
+	}
+}
+
+// closerCause returns a cause that says more than the reason alone. It has no lead if there is none.
+func closerCause(s snapshot.Snapshot, reason string) cause {
+	switch {
 	case reason == v1.ReasonTooFew && s.Condition(v1.ConditionStalled).Reason == v1.ReasonStuck:
 		return causeOf(v1.ReasonStuck)
 	case reason == v1.ReasonTooFew && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
 	case reason == v1.ReasonPaused && isHalted(s):
 		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
-	case isLate(s):
-		return causeOf(v1.ReasonDeadline)
 	case reason == v1.ReasonAllAvailable && unwell(s).Pod != nil: // it crashes, but was ready for a moment
 		return cause{"The pods are available, but not all of them work", lookAtPod}
-	case leavesFor(s, v1.LeavingForDrain):
-		return drainCause(s, reason)
+	case reason == v1.ReasonScaledToZero && bringsFailureBack(s):
+		return cause{"Nothing runs, but the revision of the template has failed, and scaling up brings it back", leave}
 	default:
-		return causeOf(reason)
+		return cause{}
 	}
 }
 
@@ -176,7 +201,7 @@ func refused(s snapshot.Snapshot, a Answer) []string {
 
 // leaveOrRetry suggests commands for a revision that does not work: to leave it, or to try it again if the cause was elsewhere.
 func leaveOrRetry(s snapshot.Snapshot, a Answer) []string {
-	return append(leave(s, a), verb("retry")(s, a)...)
+	return append(leave(s, a), retry(s, a)...)
 }
 
 // leaveOrResume suggests commands for a revision that fails while the rollout is paused. After a mere resume, the rollout would halt again at once.
@@ -201,6 +226,39 @@ func correct(s snapshot.Snapshot, a Answer) []string {
 	return slices.Concat(verb("diff")(s, a), verb("undo")(s, a), []string{edit})
 }
 
+// bringsFailureBack reports whether new pods would have a revision that has failed or halted. After a rollback, they have another one.
+func bringsFailureBack(s snapshot.Snapshot) bool {
+	present := revisions.Present(s)
+	return (present.Failed || isHalted(s)) && s.Manager.Status.FailedRevision != present.Name
+}
+
+// crashes reports whether a container of the worst pod crashes or cannot start.
+func crashes(s snapshot.Snapshot) bool {
+	pod := unwell(s).Pod
+	if pod == nil {
+		return false
+	}
+	status := culprit(pod)
+	return status != nil && (podstate.ContainerTrouble(status) != "" || inplace.Crashes(pod, status) > 0)
+}
+
+// leaveOrDelete suggests commands for OnDelete: to leave a revision whose pod crashes or, if that pod is outdated, to delete it.
+func leaveOrDelete(s snapshot.Snapshot, a Answer) []string {
+	known := s.Revisions()
+	if pod := unwell(s).Pod; known.HashOf(pod) != known.Update.Hash {
+		return []string{"kubectl delete pod " + pod.Name}
+	}
+	return append(leave(s, a), lookAtPod(s, a)...)
+}
+
+// editSetting suggests to change the setting that the condition Misconfigured names, unless a right is missing instead, which has commands of its own.
+func editSetting(s snapshot.Snapshot, _ Answer) []string {
+	if s.Condition(v1.ConditionMisconfigured).Reason == v1.ReasonNodesForbidden {
+		return nil
+	}
+	return []string{"kubectl edit pm " + s.Manager.Name}
+}
+
 // hasPrevious reports whether diff and undo find an earlier revision. If the user may not read revisions, these verbs say which right is missing.
 func hasPrevious(s snapshot.Snapshot) bool {
 	_, err := revisions.Previous(s)
@@ -209,7 +267,15 @@ func hasPrevious(s snapshot.Snapshot) bool {
 
 // tryAgain suggests commands for a revision that was rolled back: a fixed one, or the same one if the cause was elsewhere.
 func tryAgain(s snapshot.Snapshot, a Answer) []string {
-	return slices.Concat([]string{setImage(s, a)}, verb("retry")(s, a), verb("undo")(s, a))
+	return slices.Concat([]string{setImage(s, a)}, retry(s, a), verb("undo")(s, a))
+}
+
+// retry suggests to try the revision again, unless podUpdatePolicy forbids the new pods that this needs.
+func retry(s snapshot.Snapshot, a Answer) []string {
+	if s.Manager.PodUpdatePolicy() == v1.InPlaceOnly {
+		return nil
+	}
+	return verb("retry")(s, a)
 }
 
 // setImage suggests another image for the container whose image cannot be had, or else for the first one.

@@ -69,7 +69,7 @@ func TestFindLeaving(t *testing.T) {
 			"The replacement of a pod that has reached maxPodAgeSeconds does not become available: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of 1h0m0s", "kubectl describe pod web-1 -n ns"},
 		"an old pod, and its replacement starts": {seen(Observe(Manager(1, aged, leavesForAge, Limits("1", "0")), Pod(0), Pod(1, young, NotReady))),
 			"Not all pods are ready: ", "pod web-0 is leaving: due for replacement by maxPodAgeSeconds of", "kubectl describe pod web-1 -n ns"},
-		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it: ",
+		"no right to watch nodes": {seen(With(Observe(Manager(1, onDrain), Pod(0)), forbidden)), "Nothing blocks it, but a setting cannot take effect: ",
 			"Misconfigured: NodesForbidden: disruption.onDrain",
 			"kubectl create clusterrole podmanager-nodes --verb=list,watch --resource=nodes|" +
 				"kubectl create clusterrolebinding podmanager-nodes --clusterrole=podmanager-nodes --serviceaccount=NAMESPACE:ACCOUNT"},

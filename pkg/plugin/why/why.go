@@ -62,7 +62,7 @@ func Find(s snapshot.Snapshot) Answer {
 	answer.addLeaving(s)
 	answer.addDeletion(s)
 	cause := causeFor(s, answer.Reason)
-	answer.Cause = sentence(cause.lead, follow.Message(manager))
+	answer.Cause = sentence(cause.lead, s.Message())
 	if follow.RefusesPods(manager) {
 		answer.Cause += " Once the reason is gone, wait: " + follow.TriesAgain + "."
 	}

@@ -43,6 +43,15 @@ func refusedFor(o plan.Observed, reason string) snapshot.Snapshot {
 	return snapshot.New(o.Manager, o.Pods, o.Revisions, nil, o.Now)
 }
 
+// toZero returns web with no pods, and a new revision that has failed before.
+func toZero() snapshot.Snapshot {
+	o := RollingOut(Manager(0, Image("v2")))
+	failed := Stored(o.Manager, 9)
+	failed.Annotations = map[string]string{v1.AnnotationFailed: "true"}
+	o.Revisions = append(o.Revisions, failed)
+	return seen(o)
+}
+
 func notStored(s snapshot.Snapshot) snapshot.Snapshot {
 	s.Manager.Status.Conditions = append(s.Manager.Status.Conditions,
 		metav1.Condition{Type: v1.ConditionReplicaFailure, Status: metav1.ConditionTrue, Reason: v1.ReasonFailedStore})
@@ -70,6 +79,8 @@ func TestFind(t *testing.T) {
 		"halted": {snapshot: of(Crashing), cause: "The rollout is halted, because pods of the new revision fail: halted with 1 pod updated",
 			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+		"halted, only in place": {snapshot: of(Crashing, InPlace(v1.InPlaceOnly, 0)), cause: "The rollout is halted",
+			evidence: "pod web-2: ", next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
 		"an image that is not there": {snapshot: of(Container(Waiting("ErrImagePull", "not found"), corev1.ContainerState{})),
 			cause: "The rollout is halted", evidence: "pod web-2: container app: ErrImagePull: not found",
 			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm retry web -n ns", pod: "web-2", container: "app"},
@@ -132,7 +143,19 @@ func TestFind(t *testing.T) {
 		"being deleted, and one never terminates": {snapshot: seen(Observe(Manager(3, Deleting), Pod(0, endless))), cause: "The PodManager is being deleted, and waits for its pods: ",
 			evidence: "pod web-0: terminating, and should have been gone by", next: "kubectl get pods -l podmanager=web -n ns", pod: "web-0"},
 		"not seen by a controller": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), nil, nil, nil, Now),
-			cause: "The controller has not handled the last change: no controller has seen it yet.", next: "kubectl pm check web -n ns"},
+			cause: "The controller has not handled the last change: no controller has reported on it yet.", next: "kubectl pm check web -n ns"},
+		"pods, but no report yet": {snapshot: snapshot.New(Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = -1 }), Pods3(), nil, nil, Now),
+			cause: "A new PodManager: the controller is creating its pods, and has yet to report on them.", next: "kubectl pm get web -w -n ns"},
+		"a setting without effect": {snapshot: seen(Observe(Manager(3, MaxFailed("3"), Limits("0", "1")), Pods3()...)),
+			cause: "Nothing blocks it, but a setting cannot take effect: 3 of 3 pods available.", evidence: "Misconfigured: ", next: "kubectl edit pm web -n ns"},
+		"OnDelete, and the new revision crashes": {snapshot: of(Crashing, Strategy(v1.OnDeleteStrategy)), cause: "A pod does not work, and with OnDelete only a user replaces pods: ",
+			evidence: "pod web-2: ", pod: "web-2", container: "app", hasLog: true, previous: true,
+			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl describe pod web-2 -n ns|kubectl logs web-2 -c app --previous -n ns"},
+		"OnDelete, and the revision that crashes is undone": {snapshot: seen(Observe(Manager(3, Strategy(v1.OnDeleteStrategy)), Pod(0), Pod(1), Pod(2, OfImage("v2"), Crashing))),
+			cause: "A pod does not work, and with OnDelete only a user replaces pods: ", evidence: "pod web-2: ", pod: "web-2", container: "app", hasLog: true, previous: true,
+			next: "kubectl delete pod web-2 -n ns"},
+		"scaled to zero, and the revision has failed": {snapshot: toZero(), cause: "Nothing runs, but the revision of the template has failed, and scaling up brings it back: ",
+			next: "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns"},
 	}
 	refusals := map[string]struct{ message, next string }{
 		"a quota": {`0 of 3 pods exist; pods "web-0" is forbidden: exceeded quota: small, requested: pods=1`, "kubectl describe quota -n ns"},
