@@ -62,7 +62,9 @@ func TestAdvise(t *testing.T) {
 		"no object":     {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
 		"not logged in": {apierrors.NewUnauthorized("no"), "log in again"},
 		"forbidden": {apierrors.NewForbidden(resource, "web", errors.New(`User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`)),
-			"; the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns (run 'kubectl pm check' to see your rights)"},
+			"; the role podmanager-edit (a Helm release may give it another name) grants this right: kubectl create rolebinding jane-podmanager-edit --clusterrole=podmanager-edit --user=jane --namespace=ns; " +
+				"it grants no right to read PodManagers (podmanager-view does), nor to create pods, which the policy podmanager-pod-rights requires for a change of the pods; " +
+				"the role edit grants all three: kubectl create rolebinding jane-edit --clusterrole=edit --user=jane --namespace=ns (run 'kubectl pm check' to see your rights)"},
 		"another policy":    {apierrors.NewForbidden(resource, "web", errors.New("not on Fridays")), "not on Fridays (run 'kubectl pm check' to see your rights)"},
 		"another client":    {apierrors.NewConflict(resource, "web", errors.New("no")), "try again"},
 		"a test of a patch": {invalid("testing path /metadata/generation value failed: test failed"), "try again"},
