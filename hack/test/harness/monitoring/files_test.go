@@ -225,13 +225,13 @@ func TestFailuresAreRed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for title, series := range map[string]map[string]string{
-		"PodManagers not Ready": {"RolloutHalted": "orange", "FailedCreate": "red", "InternalError": "red", "PodsNotReady": "", "RollingOut": "blue"},
+		"PodManagers not Ready":    {"RolloutHalted": "orange", "FailedCreate": "red", "InternalError": "red", "PodsNotReady": "", "RollingOut": "blue"},
 		"Pods created and deleted": {"failed: create": "red", "failed: delete": "red", "created": "green"},
-		"Pods replaced early":   {"drain": "blue", "node loss": "orange", "age": "purple"},
-		"Pods that leave":       {"drain": "blue", "node loss": "orange", "age": "purple"},
-		"Syncs by result":       {"error": "red", "conflict": "orange", "changed": "green"},
-		"API requests":          {"GET 200": "", "GET 404": "orange", "PATCH 500": "red", "GET <error>": "red"},
-		"Panics and rewinds":    {"panics": "red", "rewinds": "orange"},
+		"Pods replaced early":      {"drain": "blue", "node loss": "orange", "age": "purple"},
+		"Pods that leave":          {"drain": "blue", "node loss": "orange", "age": "purple"},
+		"Syncs by result":          {"error": "red", "conflict": "orange", "changed": "green"},
+		"API requests":             {"GET 200": "", "GET 404": "orange", "PATCH 500": "red", "GET <error>": "red"},
+		"Panics and rewinds":       {"panics": "red", "rewinds": "orange"},
 	} {
 		index := slices.IndexFunc(dashboard.Panels, func(panel Panel) bool { return panel.Title == title })
 		if index < 0 {
