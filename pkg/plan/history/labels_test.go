@@ -41,6 +41,7 @@ func TestHashOfRelabelled(t *testing.T) {
 		restored   bool
 	}{
 		"as it was":                      {change: labelled(hashOf("a")), want: hashOf("a")},
+		"the label of another owner":     {change: func(r *appsv1.ControllerRevision) { r.Labels[v1.LabelManager] = "db" }, want: hashOf("a"), restored: true},
 		"the label is gone":              {change: unlabelled, want: hashOf("a"), restored: true},
 		"the label is another one":       {change: labelled("x"), want: hashOf("a"), restored: true},
 		"the label of another revision":  {change: labelled(hashOf("b")), want: hashOf("a"), restored: true},

@@ -62,8 +62,8 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 		stores = append(stores, Store{Revision: revision, origin: r.Update})
 	}
 	for _, stored := range r.sources.Stored { // orphans are adopted first
-		if revision := r.Of(stored); revision != nil && revision != r.Update && stored.Labels[v1.LabelRevision] != revision.Hash {
-			stores = append(stores, Store{Revision: revision.labelled(), Exists: true, origin: revision})
+		if revision := r.Of(stored); revision != nil && revision != r.Update && !revision.isLabelled(r.sources.Manager) {
+			stores = append(stores, Store{Revision: revision.labelled(r.sources.Manager), Exists: true, origin: revision})
 		}
 	}
 	return stores, append(remember, r.Update)
@@ -108,7 +108,7 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
 			Name:            r.Name,
-			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: r.Hash},
+			Labels:          r.labels(manager),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		},
 		Data:     runtime.RawExtension{Raw: r.data},
@@ -116,10 +116,22 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 	}
 }
 
-// labelled returns a copy of the revision's ControllerRevision with its hash as a label, which another client may have changed.
-func (r *Revision) labelled() *appsv1.ControllerRevision {
+// labels returns the labels of a revision's ControllerRevision.
+func (r *Revision) labels(manager *v1.PodManager) map[string]string {
+	return map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: r.Hash}
+}
+
+// isLabelled reports whether the revision's ControllerRevision has its labels, which another client may have changed.
+func (r *Revision) isLabelled(manager *v1.PodManager) bool {
+	return r.stored.Labels[v1.LabelManager] == manager.Name && r.stored.Labels[v1.LabelRevision] == r.Hash
+}
+
+// labelled returns a copy of the revision's ControllerRevision with its labels.
+func (r *Revision) labelled(manager *v1.PodManager) *appsv1.ControllerRevision {
 	labelled := r.stored.DeepCopy()
-	metav1.SetMetaDataLabel(&labelled.ObjectMeta, v1.LabelRevision, r.Hash)
+	for label, value := range r.labels(manager) {
+		metav1.SetMetaDataLabel(&labelled.ObjectMeta, label, value)
+	}
 	return labelled
 }
 
@@ -128,10 +140,10 @@ func (r *Revision) labelled() *appsv1.ControllerRevision {
 func (r Revisions) renew(newest int64) []Store {
 	cause, stored := r.sources.Manager.Annotations[v1.AnnotationChangeCause], r.Update.stored
 	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
-	if isNewest && hasCause && stored.Labels[v1.LabelRevision] == r.Update.Hash {
+	if isNewest && hasCause && r.Update.isLabelled(r.sources.Manager) {
 		return nil
 	}
-	renewed := r.Update.labelled()
+	renewed := r.Update.labelled(r.sources.Manager)
 	if !isNewest {
 		renewed.Revision = after(newest)
 		delete(renewed.Annotations, v1.AnnotationFailed)
