@@ -1,9 +1,13 @@
 package plan
 
 import (
+	"slices"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan/history"
+	"github.com/mycompany/podmanager/pkg/plan/inplace"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
+	"github.com/mycompany/podmanager/pkg/plan/rollout"
 )
 
 // CreateBackoff returns the key of the backoff that delays the creation of pods of a revision.
@@ -35,15 +39,57 @@ func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
 	return true
 }
 
+// holdStores removes from the plan the requests to store revisions that are in backoff after a refusal. It reports whether a revision is needed that
+// cannot be created yet. An update of a stored revision is never needed.
+func (p *Plan) holdStores(o Observed) (unstored bool) {
+	creates := slices.DeleteFunc(slices.Clone(p.Store), func(s history.Store) bool { return s.Exists })
+	updates := slices.DeleteFunc(p.Store, func(s history.Store) bool { return !s.Exists })
+	if p.held(o, requeue.BackoffRenew, len(updates)) {
+		updates = nil
+	}
+	if unstored = p.held(o, requeue.BackoffStore, len(creates)); unstored {
+		creates = nil
+	}
+	p.Store = slices.Concat(creates, updates)
+	return unstored
+}
+
+// withoutUnstored removes from the plan what has to wait until a revision is stored. Otherwise it would be unknown later which template a pod was
+// created from. No pod is created from such a revision or updated from or to it, and no pod is deleted for a rollout unless there are more pods than
+// desired. Pods of stored revisions are created only if pods are missing.
+func (p *Plan) withoutUnstored(r *rollout.State) {
+	isUnstored := func(revision *history.Revision) bool { return revision != nil && !revision.IsStored() }
+	stay := len(r.UpdatedPods) + len(r.OldPods) + len(r.MustMovePods)
+	for _, deletion := range p.Delete {
+		if deletesActive(deletion) && !deletion.Why.IsRollout() {
+			stay--
+		}
+	}
+	p.Delete = slices.DeleteFunc(p.Delete, func(d rollout.Deletion) bool {
+		if !d.Why.IsRollout() {
+			return false
+		}
+		isSurplus := stay > r.Desired
+		if isSurplus {
+			stay--
+		}
+		return !isSurplus
+	})
+	p.Update = slices.DeleteFunc(p.Update, func(u inplace.Update) bool {
+		return u.Step != inplace.StepOpen && (isUnstored(u.From) || isUnstored(u.To))
+	})
+	p.Create = slices.DeleteFunc(p.Create, func(c Creation) bool { return isUnstored(c.Revision) })
+	p.Create = p.Create[:min(len(p.Create), max(0, r.Desired-stay))]
+}
+
 // holdBack removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. It need not remove creates
 // and adoptions: fill plans no creates in backoff, because each revision has a backoff of its own, and adopt plans no adoptions in backoff.
 func (p *Plan) holdBack(o Observed) {
 	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.BackoffFinalizer, 1) {
 		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer
 	}
-	if p.held(o, requeue.BackoffStore, len(p.Store)+len(p.AdoptRevisions)) {
-		// Without the stored revision, it would be unknown later which template a pod was created from.
-		p.AdoptRevisions, p.Store, p.Adopt, p.Release, p.Update, p.Annotate, p.Delete, p.Create = nil, nil, nil, nil, nil, nil, nil, nil
+	if p.held(o, requeue.BackoffInherit, len(p.AdoptRevisions)) {
+		p.AdoptRevisions = nil
 	}
 	if p.held(o, requeue.BackoffRelease, len(p.Release)) {
 		// As long as a pod is not released, its replacement would be one pod too many.

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
@@ -82,7 +81,7 @@ func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	}{
 		"deletes":      {requeue.BackoffDelete, Observe(Manager(0), pods...)},
 		"last deletes": {requeue.BackoffDelete, Observe(Manager(0, Deleting, MaxTerminating("600"), func(m *v1.PodManager) { m.Finalizers = []string{v1.Finalizer} }), pods...)},
-		"store":        {requeue.BackoffStore, With(Observe(Manager(2*MaxPerSync)), func(o *Observed) { o.OrphanRevisions = []*appsv1.ControllerRevision{{}} })},
+		"store":        {requeue.BackoffStore, With(Observe(Manager(2*MaxPerSync)), func(o *Observed) { o.Revisions = nil })},
 	}
 	for name, test := range holds {
 		until := Now.Add(time.Minute)

@@ -194,12 +194,14 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := plan.assess(o, active, finished, terminating)
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
+	unstored := plan.holdStores(o)
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
 	}
 	plan.Drop = plan.Revisions.BeyondLimit()
-	hold, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
-	moves := rollout.Decide(r, terminating, refused, refused && o.Now.Before(hold.Until))
+	_, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
+	hold, held := o.holdOn(CreateBackoff(r.Revisions.Update))
+	moves := rollout.Decide(r, terminating, refused || unstored, held || unstored)
 	plan.Rollout = r.Conclude()
 	plan.Update = slices.DeleteFunc(moves.Update, func(u inplace.Update) bool { return plan.deletes(u.Pod) })
 	plan.Delete = append(plan.Delete, moves.Delete...)
@@ -209,7 +211,7 @@ func Make(o Observed) Plan {
 		plan.fillSide(o, r, r.Old, moves.CreateOld, finished),
 		plan.fillSide(o, r, r.Revisions.Update, moves.CreateUpdated, finished),
 		r.Unrecorded)
-	if moves.Held {
+	if moves.Held && held {
 		plan.hold(o, hold)
 	}
 	for _, pod := range health.BeyondHistory(finished, unreplaced, o.Manager.FailedPodsKept(), o.Now) {
@@ -217,6 +219,9 @@ func Make(o Observed) Plan {
 	}
 	plan.annotate(r.Budget, active)
 	plan.removeLeftovers(o)
+	if unstored {
+		plan.withoutUnstored(r)
+	}
 	plan.holdBack(o)
 	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
 	return plan

@@ -78,7 +78,7 @@ func TestMake(t *testing.T) {
 			observed: With(Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"))), heldOn(requeue.BackoffRelease)),
 			want:     want{create: []int{2}, held: true, again: time.Minute},
 		},
-		"a refused revision in backoff holds up all else": {
+		"a refused revision in backoff holds up the pods of this revision": {
 			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(requeue.BackoffStore), func(o *Observed) { o.Revisions = nil }),
 			want:     want{held: true, again: time.Minute},
 		},

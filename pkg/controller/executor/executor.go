@@ -50,7 +50,7 @@ func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *pl
 // Apply carries out a plan. It stops at a failure that the rest of the plan depends on.
 func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	if !e.adoptRevisions(ctx, key, decided.AdoptRevisions, done) || !e.storeRevisions(ctx, key, decided.Store, done) {
-		return // without a stored revision, a pod could not be traced to its template later
+		return // without a stored revision, a pod could not be traced to its template later; a refused update of a stored one stops nothing
 	}
 	e.markRevisions(ctx, key, decided.Mark, done) // before pods are replaced or updated; a refused mark does not stop that
 	if done.Outdated {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,18 +19,37 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// storeRevisions stores the revisions that a plan needs, and reports whether to proceed with the plan.
+// storeRevisions creates the revisions that a plan needs, and updates those that exist. It reports whether to proceed with the plan: a create that
+// fails ends the plan, and a refused update does not.
 func (e *Executor) storeRevisions(ctx context.Context, key cache.ObjectName, stores []history.Store, done *reconcile.Outcome) bool {
+	var updates []error
 	for _, store := range stores {
-		if !e.storeRevision(ctx, key, store, done) {
+		switch {
+		case store.Exists:
+			updates = append(updates, e.renewRevision(ctx, key, store))
+		case !e.createRevision(ctx, key, store, done):
 			return false
 		}
 	}
-	return true
+	e.conclude(key, requeue.BackoffRenew, done, updates...)
+	return !done.Outdated
 }
 
-func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
-	stored, err := e.writeRevision(ctx, key, store.Revision, store.Exists)
+// renewRevision updates a revision that exists.
+func (e *Executor) renewRevision(ctx context.Context, key cache.ObjectName, store history.Store) error {
+	stored, err := e.writeRevision(ctx, key, store.Revision, true)
+	if err != nil {
+		return changedUnlessInvalid(store.Revision.Name, fmt.Errorf("updating revision %s: %w", store.Revision.Name, err))
+	}
+	klog.FromContext(ctx).V(2).Info("Updated revision", "revision", klog.KObj(stored), "number", stored.Revision)
+	store.Done(stored)
+	return nil
+}
+
+// createRevision creates a revision, and reports whether it is stored. If the API server refuses it, the next sync does at once what does not depend
+// on it.
+func (e *Executor) createRevision(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
+	stored, err := e.writeRevision(ctx, key, store.Revision, false)
 	switch {
 	case err == nil:
 		klog.FromContext(ctx).V(2).Info("Stored revision", "revision", klog.KObj(stored), "number", stored.Revision)
@@ -43,6 +63,7 @@ func (e *Executor) storeRevision(ctx context.Context, key cache.ObjectName, stor
 		e.holdBack(key, requeue.BackoffStore, requeue.Failure{}, done)
 	default:
 		e.failed(key, requeue.BackoffStore, changedUnlessInvalid(store.Revision.Name, fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)), done)
+		done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueMore})
 	}
 	return false
 }
@@ -62,31 +83,31 @@ func (e *Executor) writeRevision(ctx context.Context, key cache.ObjectName, revi
 	return written, err
 }
 
-// adoptRevisions adopts orphaned revisions of a deleted PodManager with the same name. It returns true only if there are none, because the
-// plan is outdated after an adoption.
+// adoptRevisions adopts orphaned revisions of a deleted PodManager with the same name. It reports whether to proceed with the plan: an adoption makes
+// the plan outdated, and a refused one does not.
 func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, revisions []*appsv1.ControllerRevision, done *reconcile.Outcome) bool {
+	var adoptions []error
 	for _, revision := range revisions {
 		wanted := revision.DeepCopy()
 		wanted.OwnerReferences = append(wanted.OwnerReferences, *metav1.NewControllerRef(done.Manager, v1.GroupVersionKind))
 		adopted, err := e.writeRevision(ctx, key, wanted, true)
 		if err != nil {
-			e.failed(key, requeue.BackoffStore, changed(revision.Name, fmt.Errorf("adopting revision %s: %w", revision.Name, err)), done)
-			return false
+			adoptions = append(adoptions, changed(revision.Name, fmt.Errorf("adopting revision %s: %w", revision.Name, err)))
+			continue
 		}
+		adoptions = append(adoptions, nil)
 		klog.FromContext(ctx).V(2).Info("Adopted revision", "revision", klog.KObj(adopted))
-	}
-	if len(revisions) > 0 {
-		// The plan has these revisions with their old resourceVersions.
+		// The plan has this revision with its old resourceVersion.
 		done.Outdated = true
 		done.Requeue(requeue.After(e.Clock.Now(), reconcile.StaleRetry, requeue.RequeueCache))
-		return false
 	}
-	return true
+	e.conclude(key, requeue.BackoffInherit, done, adoptions...)
+	return !done.Outdated
 }
 
 // resolveRevisionName does a live read of the revision that already has the name of the revision to store, and that the cache did not show.
-// If it is ours and has the same template, the response to an earlier create was lost. If it is an orphan, it is adopted. If it belongs to a
-// predecessor, it is deleted. Otherwise the hash collides: collisionCount is incremented, and the next sync takes another name.
+// If it is ours and has the same template, the response to an earlier create was lost, or another client has changed the labels by which the cache
+// selects; then they are restored. If it is an orphan, it is adopted. If it belongs to a predecessor, it is deleted. Otherwise the hash collides: collisionCount is incremented, and the next sync takes another name.
 func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
 	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {
@@ -96,11 +117,10 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	owner := source.ControllerOf(stored)
 	switch same := history.HaveSameTemplate(stored, store.Revision); {
 	case same && metav1.IsControlledBy(stored, done.Manager):
-		e.States.Of(key).Saw(source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
-		store.Done(stored)
-		return true
+		return e.relabelRevision(ctx, key, store, stored, done)
 	case metav1.GetControllerOfNoCopy(stored) == nil && stored.Labels[v1.LabelManager] == key.Name:
-		return e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
+		e.adoptRevisions(ctx, key, []*appsv1.ControllerRevision{stored}, done)
+		return false
 	case owner != nil && owner.Name == key.Name && owner.UID != done.Manager.UID:
 		e.deletePredecessorRevision(ctx, key, stored, done)
 		return false
@@ -108,6 +128,30 @@ func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName
 	klog.FromContext(ctx).V(2).Info("The name is in use by another revision", "revision", klog.KObj(stored))
 	done.Outdated, done.Collided = true, stored.Name
 	return false
+}
+
+// relabelRevision gives a stored revision the labels of the revision to store, unless it has them: otherwise no cache would ever show it. It reports
+// whether the revision is stored and has these labels.
+func (e *Executor) relabelRevision(ctx context.Context, key cache.ObjectName, store history.Store, stored *appsv1.ControllerRevision, done *reconcile.Outcome) bool {
+	labelled := stored.DeepCopy()
+	for label, value := range store.Revision.Labels { // with the label of the shard
+		metav1.SetMetaDataLabel(&labelled.ObjectMeta, label, value)
+	}
+	if maps.Equal(labelled.Labels, stored.Labels) {
+		e.States.Of(key).Saw(source.RevisionsResource, stored.ResourceVersion, e.Clock.Now())
+		store.Done(stored)
+		return true
+	}
+	written, err := e.writeRevision(ctx, key, labelled, true)
+	if err != nil {
+		e.failed(key, requeue.BackoffStore, changedUnlessInvalid(stored.Name, fmt.Errorf("restoring the labels of revision %s: %w", stored.Name, err)), done)
+		done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueMore})
+		return false
+	}
+	klog.FromContext(ctx).V(2).Info("Restored the labels of a revision", "revision", klog.KObj(written))
+	e.States.Of(key).Accept(requeue.BackoffStore)
+	store.Done(written)
+	return true
 }
 
 // deletePredecessorRevision deletes a revision of a deleted PodManager with the same name. The garbage collector would delete it, too, but if the
@@ -151,6 +195,19 @@ func (e *Executor) deleteRevision(ctx context.Context, revision *appsv1.Controll
 		return changedUnlessInvalid(revision.Name, fmt.Errorf("deleting revision %s: %w", revision.Name, err))
 	}
 	return nil
+}
+
+// conclude adds the results of updates of revisions to the outcome. A backoff begins once for all of them, and ends if all succeed.
+func (e *Executor) conclude(key cache.ObjectName, hold requeue.BackoffKey, done *reconcile.Outcome, updates ...error) {
+	var failed []PodResult
+	for _, err := range updates {
+		if err != nil {
+			failed = append(failed, PodResult{Err: err})
+		}
+	}
+	if e.collect(key, hold, failed, done); len(updates) > 0 && len(failed) == 0 {
+		e.States.Of(key).Accept(hold)
+	}
 }
 
 // failed adds a failed request for a revision to the outcome.

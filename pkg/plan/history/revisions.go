@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 )
@@ -62,12 +64,22 @@ func (r Revisions) WithHash(hash string) *Revision {
 	return r.byHash[hash]
 }
 
+// Of returns the revision that a ControllerRevision stores, or nil if it is only a copy of another one.
+func (r Revisions) Of(stored *appsv1.ControllerRevision) *Revision {
+	if revision := r.byHash[r.sources.hashOf(stored)]; revision != nil && revision.stored == stored {
+		return revision
+	}
+	return nil
+}
+
 // Find finds the revisions, stored or not.
 func Find(s Sources) Revisions {
 	revisions := Revisions{byHash: make(map[string]*Revision, len(s.Stored)), sources: s}
 	for _, stored := range s.all() {
-		revision := &Revision{Name: stored.Name, Hash: stored.Labels[v1.LabelRevision], stored: stored}
-		revisions.byHash[revision.Hash] = revision
+		revision := &Revision{Name: stored.Name, Hash: s.hashOf(stored), stored: stored}
+		if other := revisions.byHash[revision.Hash]; other == nil || s.precedes(revision, other) {
+			revisions.byHash[revision.Hash] = revision
+		}
 		if stored.Name == s.Manager.Status.CurrentRevision && revision.Template() != nil {
 			revisions.Current = revision
 		}
@@ -76,7 +88,7 @@ func Find(s Sources) Revisions {
 		revisions.Current = revisions.lastGood()
 	}
 	update := s.encoded()
-	if found := find(revisions.byHash, update.template, update.data, hash(update.data, s.collisions())); found != nil {
+	if found := s.find(revisions.byHash, update.template, update.data, hash(update.data, s.collisions())); found != nil {
 		found.template, found.data = update.template, update.data
 		revisions.Update = found
 	} else {
@@ -152,14 +164,53 @@ func (s Sources) collisions() int32 {
 	return int32(uint32(s.Manager.Status.CollisionCount) % maxCollisions)
 }
 
+// hashOf returns the hash of a stored revision, which is never empty. It is taken from the name, which nobody can change, unlike the label. The label
+// counts only in two cases: the template had this hash before a collision, so that pods may carry it, see name; or the revision is an orphan of a
+// PodManager of another name.
+func (s Sources) hashOf(stored *appsv1.ControllerRevision) string {
+	label := stored.Labels[v1.LabelRevision]
+	inName, isNamed := strings.CutPrefix(stored.Name, s.Manager.Name+"-")
+	isNamed = isNamed && inName != "" && len(validation.IsValidLabelValue(inName)) == 0
+	switch {
+	case isNamed && (label == inName || !s.wasHash(label, stored.Data.Raw)):
+		return inName
+	case label != "":
+		return label
+	default:
+		return hash(stored.Data.Raw, 0)
+	}
+}
+
+// wasHash reports whether an encoded template had this hash before the last collision. If the status is lost, one collision is assumed.
+func (s Sources) wasHash(candidate string, data []byte) bool {
+	for older := range max(1, s.collisions()) {
+		if candidate == hash(data, older) {
+			return true
+		}
+	}
+	return false
+}
+
+// precedes reports which of two stored revisions counts if they have the same hash or the same template: the one with the name that the controller
+// gives to this hash, or else the older one. The other one is a copy that another client has made.
+func (s Sources) precedes(revision, other *Revision) bool {
+	isNamed := func(r *Revision) bool { return r.Name == s.Manager.Name+"-"+r.Hash }
+	if isNamed(revision) != isNamed(other) {
+		return isNamed(revision)
+	}
+	a, b := revision.stored, other.stored
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name)) < 0
+}
+
 // find finds the stored revision of a template by its hash or, if that fails, as after a collision, by its content.
-func find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []byte, hash string) *Revision {
+func (s Sources) find(stored map[string]*Revision, template *corev1.PodTemplateSpec, data []byte, hash string) *Revision {
 	if likely := stored[hash]; likely != nil && hasTemplate(likely, template, data) {
 		return likely
 	}
 	var found *Revision
 	for _, revision := range stored {
-		if hasTemplate(revision, template, data) && (found == nil || revision.Number() > found.Number()) {
+		if hasTemplate(revision, template, data) && (found == nil || revision.Number() > found.Number() ||
+			revision.Number() == found.Number() && s.precedes(revision, found)) {
 			found = revision
 		}
 	}

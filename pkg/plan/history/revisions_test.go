@@ -24,7 +24,7 @@ func TestCollisionKeepsOldRevisions(t *testing.T) {
 	}
 	// A ControllerRevision has the hash of this template, but stores another one. Its content decides, not the hash.
 	impostor := Versions("b")[0]
-	impostor.Labels[v1.LabelRevision] = RevisionFor(m).Hash
+	impostor.Name, impostor.Labels[v1.LabelRevision] = RevisionFor(m).Name, RevisionFor(m).Hash
 	o.Revisions = []*appsv1.ControllerRevision{impostor}
 	found = history.Find(o.Sources())
 	if stores, _ := found.ToStore(false); len(stores) != 1 || stores[0].Exists || found.Update.Hash == impostor.Labels[v1.LabelRevision] {

@@ -20,7 +20,8 @@ import (
 // Store is a request to create or update a ControllerRevision.
 type Store struct {
 	Revision *appsv1.ControllerRevision
-	// Exists is set if the ControllerRevision exists and is updated, because its template is in use again or its change cause has changed.
+	// Exists is set if the ControllerRevision exists and is updated, because its template is in use again, its change cause has changed, or another
+	// client has changed its label. Nothing depends on such an update.
 	Exists bool
 	// origin is the Revision that the ControllerRevision stores.
 	origin *Revision
@@ -59,6 +60,11 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 			revision.Annotations = map[string]string{v1.AnnotationChangeCause: cause}
 		}
 		stores = append(stores, Store{Revision: revision, origin: r.Update})
+	}
+	for _, stored := range r.sources.Stored { // orphans are adopted first
+		if revision := r.Of(stored); revision != nil && revision != r.Update && !revision.isLabelled(r.sources.Manager) {
+			stores = append(stores, Store{Revision: revision.labelled(r.sources.Manager), Exists: true, origin: revision})
+		}
 	}
 	return stores, append(remember, r.Update)
 }
@@ -102,7 +108,7 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       manager.Namespace,
 			Name:            r.Name,
-			Labels:          map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: r.Hash},
+			Labels:          r.labels(manager),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(manager, v1.GroupVersionKind)},
 		},
 		Data:     runtime.RawExtension{Raw: r.data},
@@ -110,15 +116,34 @@ func (r *Revision) ControllerRevision(manager *v1.PodManager, number int64) *app
 	}
 }
 
+// labels returns the labels of a revision's ControllerRevision.
+func (r *Revision) labels(manager *v1.PodManager) map[string]string {
+	return map[string]string{v1.LabelManager: manager.Name, v1.LabelRevision: r.Hash}
+}
+
+// isLabelled reports whether the revision's ControllerRevision has its labels, which another client may have changed.
+func (r *Revision) isLabelled(manager *v1.PodManager) bool {
+	return r.stored.Labels[v1.LabelManager] == manager.Name && r.stored.Labels[v1.LabelRevision] == r.Hash
+}
+
+// labelled returns a copy of the revision's ControllerRevision with its labels.
+func (r *Revision) labelled(manager *v1.PodManager) *appsv1.ControllerRevision {
+	labelled := r.stored.DeepCopy()
+	for label, value := range r.labels(manager) {
+		metav1.SetMetaDataLabel(&labelled.ObjectMeta, label, value)
+	}
+	return labelled
+}
+
 // renew returns the update of the present template's ControllerRevision. It returns nil if there is nothing to update. An old template that is in
 // use again becomes the newest revision, as in a Deployment, and loses its marks. The last good one stays good, even if only its mark says that it is.
 func (r Revisions) renew(newest int64) []Store {
 	cause, stored := r.sources.Manager.Annotations[v1.AnnotationChangeCause], r.Update.stored
 	isNewest, hasCause := stored.Revision == newest, cause == "" || stored.Annotations[v1.AnnotationChangeCause] == cause
-	if isNewest && hasCause {
+	if isNewest && hasCause && r.Update.isLabelled(r.sources.Manager) {
 		return nil
 	}
-	renewed := stored.DeepCopy()
+	renewed := r.Update.labelled(r.sources.Manager)
 	if !isNewest {
 		renewed.Revision = after(newest)
 		delete(renewed.Annotations, v1.AnnotationFailed)
@@ -183,7 +208,8 @@ func (r Revisions) BeyondLimit() []*appsv1.ControllerRevision {
 	}
 	var unused []*appsv1.ControllerRevision
 	for _, stored := range r.sources.Stored {
-		if !used[stored.Labels[v1.LabelRevision]] {
+		isCurrent := r.Current != nil && r.Current.stored == stored // even if it is a copy
+		if revision := r.Of(stored); !isCurrent && (revision == nil || !used[revision.Hash]) {
 			unused = append(unused, stored)
 		}
 	}

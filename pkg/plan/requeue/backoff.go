@@ -21,6 +21,8 @@ var (
 	BackoffAdopt     = BackoffKey{Condition: v1.ReasonFailedClaim, Of: "adopt"}
 	BackoffRelease   = BackoffKey{Condition: v1.ReasonFailedClaim, Of: "release"}
 	BackoffStore     = BackoffKey{Condition: v1.ReasonFailedStore, Of: "store"}
+	BackoffRenew     = BackoffKey{Condition: v1.ReasonFailedStore, Of: "renew"} // updates of stored revisions, except marks
+	BackoffInherit   = BackoffKey{Condition: v1.ReasonFailedStore, Of: "adopt"} // adoptions of revisions
 	BackoffMark      = BackoffKey{Condition: v1.ReasonFailedStore, Of: "mark"}
 	BackoffDrop      = BackoffKey{Condition: v1.ReasonFailedStore, Of: "drop"}
 	BackoffUpdate    = BackoffKey{Condition: v1.ReasonFailedInPlaceUpdate}

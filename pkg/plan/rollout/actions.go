@@ -25,7 +25,7 @@ type PodActions struct {
 }
 
 // Decide decides which active pods to delete or to update in place, and how many to create. refused is whether the API server refused the last pod
-// of the new revision, and held whether the backoff after the refusal is not over.
+// of the new revision, or a revision that has to be stored first, and held whether the backoff after the refusal is not over.
 func Decide(r *State, terminating []*corev1.Pod, refused, held bool) PodActions {
 	m := newRollingPlan(r)
 	m.refused, m.held = refused, held
@@ -40,8 +40,10 @@ func Decide(r *State, terminating []*corev1.Pod, refused, held bool) PodActions 
 }
 
 func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
-	if m.Frozen == v1.ReasonRollingOut {
-		return m.createMissing() // the old pods, which show that the old revision is good, stay until the status names it as the current one
+	if m.Frozen == v1.ReasonRollingOut && (!m.held || m.Old.IsStored()) {
+		// The old pods, which show that the old revision is good, stay until the status names it as the current one. It does not if the revision cannot
+		// be stored.
+		return m.createMissing()
 	}
 	allowed := MayTerminate(m.Manager, m.remaining(), len(terminating))
 	m.terminateMarked(allowed)

@@ -65,10 +65,9 @@ func (s Snapshot) History() []Revision {
 		order = append(order, entry)
 	}
 	for _, stored := range s.Stored {
-		hash := stored.Labels[v1.LabelRevision]
-		if found := known.WithHash(hash); found != nil {
+		if found := known.Of(stored); found != nil {
 			add(found)
-			entry := byHash[hash]
+			entry := byHash[found.Hash]
 			entry.Number, entry.Created, entry.Cause = stored.Revision, stored.CreationTimestamp.Time, stored.Annotations[v1.AnnotationChangeCause]
 			entry.Failed, entry.Good = stored.Annotations[v1.AnnotationFailed] != "", stored.Annotations[v1.AnnotationGood] != ""
 		}
