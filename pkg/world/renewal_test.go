@@ -46,7 +46,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 			w.pass(time.Second)
 		}
 	}
-	if w.hasBroken(revisions, isKnown) && !w.isAsDesired() { // the status says that something is wrong
+	if w.hasBroken(revisions, isKnown) {
 		return nil
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
@@ -65,10 +65,10 @@ func (w *World) activeRevisions() (revisions []string) {
 	return revisions
 }
 
-// hasBroken reports whether an image has broken since pods of one of these revisions ran, so that their replacements fail. The replacement of a pod of
-// a lost or failed revision may have any other revision, which may never have worked.
+// hasBroken reports whether an image has broken since pods of one of these revisions ran, so that their replacements fail, and the status says that
+// something is wrong. The replacement of a pod of a lost or failed revision may have any other revision, which may never have worked.
 func (w *World) hasBroken(revisions []string, isKnown bool) bool {
-	return slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
+	return !w.isAsDesired() && slices.ContainsFunc(w.activePods(), func(p *corev1.Pod) bool {
 		return (!isKnown || slices.Contains(revisions, w.hashOf(p))) && !w.isAvailable(p) && !w.canRun(&corev1.PodTemplateSpec{Spec: p.Spec})
 	})
 }
