@@ -41,17 +41,17 @@ var builtIn = []Resource{
 	{GroupVersionKind: core("Namespace"), Name: "namespaces", traits: clusterWide | hasStatus | returnsDeleted, more: []string{"finalize"}, fields: []string{"status.phase"}},
 	{GroupVersionKind: core("ResourceQuota"), Name: "resourcequotas", traits: hasStatus | returnsDeleted},
 	{GroupVersionKind: core("ConfigMap"), Name: "configmaps"},
-	{GroupVersionKind: kind("events.k8s.io", "v1", "Event"), Name: "events", traits: createsOnUpdate,
+	{GroupVersionKind: kind("events.k8s.io", "Event"), Name: "events", traits: createsOnUpdate,
 		fields: []string{"regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "reason", "reportingController", "type"}},
-	{GroupVersionKind: kind("apps", "v1", "ControllerRevision"), Name: "controllerrevisions"},
-	{GroupVersionKind: kind("coordination.k8s.io", "v1", "Lease"), Name: "leases", traits: needsVersion | createsOnUpdate},
-	{GroupVersionKind: kind("policy", "v1", "PodDisruptionBudget"), Name: "poddisruptionbudgets", traits: workload | needsVersion},
+	{GroupVersionKind: kind("apps", "ControllerRevision"), Name: "controllerrevisions"},
+	{GroupVersionKind: kind("coordination.k8s.io", "Lease"), Name: "leases", traits: needsVersion | createsOnUpdate},
+	{GroupVersionKind: kind("policy", "PodDisruptionBudget"), Name: "poddisruptionbudgets", traits: workload | needsVersion},
 }
 
-func core(name string) schema.GroupVersionKind { return kind("", "v1", name) }
+func core(name string) schema.GroupVersionKind { return kind("", name) }
 
-func kind(group, version, name string) schema.GroupVersionKind {
-	return schema.GroupVersionKind{Group: group, Version: version, Kind: name}
+func kind(group, name string) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: group, Version: "v1", Kind: name}
 }
 
 func (r *Resource) has(t traits) bool { return r.traits&t != 0 }

@@ -61,12 +61,18 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 		}
 		stores = append(stores, Store{Revision: revision, origin: r.Update})
 	}
-	for _, stored := range r.sources.Stored { // orphans are adopted first
+	return append(stores, r.relabel()...), append(remember, r.Update)
+}
+
+// relabel returns the stored revisions whose labels another client has changed, except for that of the present template, see renew. Orphans are
+// adopted first.
+func (r Revisions) relabel() (stores []Store) {
+	for _, stored := range r.sources.Stored {
 		if revision := r.Of(stored); revision != nil && revision != r.Update && !revision.isLabelled(r.sources.Manager) {
 			stores = append(stores, Store{Revision: revision.labelled(r.sources.Manager), Exists: true, origin: revision})
 		}
 	}
-	return stores, append(remember, r.Update)
+	return stores
 }
 
 // unstoredInUse returns the remembered revisions that are not stored although they are in use: a pod has them, or a rollback may return to them. The
