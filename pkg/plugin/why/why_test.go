@@ -1,10 +1,12 @@
 package why_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,7 +50,7 @@ func toZero() snapshot.Snapshot {
 	o := RollingOut(Manager(0, Image("v2")))
 	failed := Stored(o.Manager, 9)
 	failed.Annotations = map[string]string{v1.AnnotationFailed: "true"}
-	o.Revisions = append(o.Revisions, failed)
+	o.Revisions = append(slices.DeleteFunc(o.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == failed.Name }), failed)
 	return seen(o)
 }
 
