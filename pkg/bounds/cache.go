@@ -2,8 +2,8 @@ package bounds
 
 import "sync"
 
-// Cache keeps values that are derived from texts of other clients, and how much memory it takes is limited by the length of these texts, not by their
-// number: whoever writes a text chooses how long it is. It is safe for concurrent use.
+// Cache keeps values that are derived from texts of other clients. The total length of these texts is limited, not their number, because a client
+// may write long texts. It is safe for concurrent use.
 type Cache[V any] struct {
 	limit int
 

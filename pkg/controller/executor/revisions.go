@@ -107,7 +107,8 @@ func (e *Executor) adoptRevisions(ctx context.Context, key cache.ObjectName, rev
 
 // resolveRevisionName does a live read of the revision that already has the name of the revision to store, and that the cache did not show.
 // If it is ours and has the same template, the response to an earlier create was lost, or another client has changed the labels by which the cache
-// selects; then they are restored. If it is an orphan, it is adopted. If it belongs to a predecessor, it is deleted. Otherwise the hash collides: collisionCount is incremented, and the next sync takes another name.
+// selects; then they are restored. If it is an orphan, it is adopted. If it belongs to a predecessor, it is deleted. Otherwise the hash collides:
+// collisionCount is incremented, and the next sync takes another name.
 func (e *Executor) resolveRevisionName(ctx context.Context, key cache.ObjectName, store history.Store, done *reconcile.Outcome) bool {
 	stored, err := e.Kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, store.Revision.Name, metav1.GetOptions{})
 	if err != nil {

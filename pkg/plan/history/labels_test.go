@@ -51,7 +51,7 @@ func TestHashOfRelabelled(t *testing.T) {
 		"the same, and the label gone":   {change: named("db-5d9c", unlabelled), want: hashOf("a"), restored: true},
 		"the name is no label":           {change: named("web--", unlabelled), want: hashOf("a"), restored: true},
 		"nothing follows in the name":    {change: named("web-", unlabelled), want: hashOf("a"), restored: true},
-		"a name that somebody has given": {change: named("web-first", unlabelled), want: "first", restored: true},
+		"a name that a user has chosen": {change: named("web-first", unlabelled), want: "first", restored: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

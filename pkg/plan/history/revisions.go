@@ -164,7 +164,7 @@ func (s Sources) collisions() int32 {
 	return int32(uint32(s.Manager.Status.CollisionCount) % maxCollisions)
 }
 
-// hashOf returns the hash of a stored revision, which is never empty. It is taken from the name, which nobody can change, unlike the label. The label
+// hashOf returns the hash of a stored revision, which is never empty. It is taken from the name: the label may change, the name cannot. The label
 // counts only in two cases: the template had this hash before a collision, so that pods may carry it, see name; or the revision is an orphan of a
 // PodManager of another name.
 func (s Sources) hashOf(stored *appsv1.ControllerRevision) string {

@@ -64,8 +64,8 @@ func (r Revisions) ToStore(isAvailable bool) (stores []Store, remember []*Revisi
 	return append(stores, r.relabel()...), append(remember, r.Update)
 }
 
-// relabel returns the stored revisions whose labels another client has changed, except for that of the present template, see renew. Orphans are
-// adopted first.
+// relabel returns the stored revisions whose labels another client has changed. Orphans are adopted first, and renew restores the labels of the
+// present template's revision.
 func (r Revisions) relabel() (stores []Store) {
 	for _, stored := range r.sources.Stored {
 		if revision := r.Of(stored); revision != nil && revision != r.Update && !revision.isLabelled(r.sources.Manager) {
