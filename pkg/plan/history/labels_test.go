@@ -40,17 +40,17 @@ func TestHashOfRelabelled(t *testing.T) {
 		want       string
 		restored   bool
 	}{
-		"as it was":                      {change: labelled(hashOf("a")), want: hashOf("a")},
-		"the label of another owner":     {change: func(r *appsv1.ControllerRevision) { r.Labels[v1.LabelManager] = "db" }, want: hashOf("a"), restored: true},
-		"the label is gone":              {change: unlabelled, want: hashOf("a"), restored: true},
-		"the label is another one":       {change: labelled("x"), want: hashOf("a"), restored: true},
-		"the label of another revision":  {change: labelled(hashOf("b")), want: hashOf("a"), restored: true},
-		"the hash before a collision":    {change: afterCollision, collisions: 1, want: hashOf("a")},
-		"a collision, the status lost":   {change: afterCollision, want: hashOf("a")},
-		"of a PodManager of other name":  {change: named("db-5d9c", labelled("5d9c")), want: "5d9c"},
-		"the same, and the label gone":   {change: named("db-5d9c", unlabelled), want: hashOf("a"), restored: true},
-		"the name is no label":           {change: named("web--", unlabelled), want: hashOf("a"), restored: true},
-		"nothing follows in the name":    {change: named("web-", unlabelled), want: hashOf("a"), restored: true},
+		"as it was":                     {change: labelled(hashOf("a")), want: hashOf("a")},
+		"the label of another owner":    {change: func(r *appsv1.ControllerRevision) { r.Labels[v1.LabelManager] = "db" }, want: hashOf("a"), restored: true},
+		"the label is gone":             {change: unlabelled, want: hashOf("a"), restored: true},
+		"the label is another one":      {change: labelled("x"), want: hashOf("a"), restored: true},
+		"the label of another revision": {change: labelled(hashOf("b")), want: hashOf("a"), restored: true},
+		"the hash before a collision":   {change: afterCollision, collisions: 1, want: hashOf("a")},
+		"a collision, the status lost":  {change: afterCollision, want: hashOf("a")},
+		"of a PodManager of other name": {change: named("db-5d9c", labelled("5d9c")), want: "5d9c"},
+		"the same, and the label gone":  {change: named("db-5d9c", unlabelled), want: hashOf("a"), restored: true},
+		"the name is no label":          {change: named("web--", unlabelled), want: hashOf("a"), restored: true},
+		"nothing follows in the name":   {change: named("web-", unlabelled), want: hashOf("a"), restored: true},
 		"a name that a user has chosen": {change: named("web-first", unlabelled), want: "first", restored: true},
 	}
 	for name, test := range tests {
