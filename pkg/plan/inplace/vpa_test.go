@@ -108,4 +108,9 @@ func TestPodLevelResize(t *testing.T) {
 	if podstate.Trim(pod); !podstate.HasOtherResources(pod) {
 		t.Error("Trim dropped them")
 	}
+	wanted := Amounts(corev1.ResourceMemory, "40Mi", "80Mi")
+	reported = Amounts(corev1.ResourceMemory, "32Mi", "80Mi")
+	if pod.Spec.Resources, pod.Status.Resources = &wanted, &reported; podstate.HasOtherResources(pod) {
+		t.Error("waits for the pod's request for memory, which the kubelet does not report")
+	}
 }

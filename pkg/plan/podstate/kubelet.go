@@ -33,13 +33,13 @@ func differsFromSpec(pod *corev1.Pod, status *corev1.ContainerStatus) bool {
 		return false
 	}
 	container := ContainerNamed(&pod.Spec, status.Name)
-	return container != nil && (differ(container.Resources.Requests, status.Resources.Requests) ||
-		differ(container.Resources.Limits, status.Resources.Limits))
+	return container != nil && (differ(container.Resources.Requests, status.Resources.Requests, corev1.ResourceCPU, corev1.ResourceMemory) ||
+		differ(container.Resources.Limits, status.Resources.Limits, corev1.ResourceCPU, corev1.ResourceMemory))
 }
 
-// differ reports whether the kubelet reports another amount of CPU or memory than the spec has.
-func differ(wanted, reported corev1.ResourceList) bool {
-	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+// differ reports whether the kubelet reports another amount of one of these resources than the spec has.
+func differ(wanted, reported corev1.ResourceList, names ...corev1.ResourceName) bool {
+	for _, name := range names {
 		want, isWanted := wanted[name]
 		got, isReported := reported[name]
 		if isWanted && isReported && want.Cmp(got) != 0 {

@@ -121,10 +121,11 @@ func trimStatus(pod *corev1.Pod) {
 	}
 }
 
-// otherResources returns the resources of the pod itself that the kubelet reports, if they differ from the spec.
+// otherResources returns the resources of the pod itself that the kubelet reports, if they differ from the spec. The request for memory says nothing:
+// a kubelet (1.36) goes on to report the one that the pod had when it started.
 func otherResources(pod *corev1.Pod) *corev1.ResourceRequirements {
 	if wanted, reported := pod.Spec.Resources, pod.Status.Resources; wanted != nil && reported != nil &&
-		(differ(wanted.Requests, reported.Requests) || differ(wanted.Limits, reported.Limits)) {
+		(differ(wanted.Requests, reported.Requests, corev1.ResourceCPU) || differ(wanted.Limits, reported.Limits, corev1.ResourceCPU, corev1.ResourceMemory)) {
 		return reported
 	}
 	return nil
