@@ -116,7 +116,7 @@ e2e-quick:
 QUICK := ^Test(Create|ScaleSubresource|Delete|RollingUpdate|Quota|RelabelledPod)$$
 
 e2e-node: ## The suite on a real node, as root on Linux after make node-deps; KEEP=1 and ARGS= as for e2e
-	@NODE=real TEST_CLUSTER=$(TEST_CLUSTER)-node hack/test-e2e.sh node -- $(ARGS)
+	@NODE=real E2E_PARALLEL=$(or $(E2E_PARALLEL),24) TEST_CLUSTER=$(TEST_CLUSTER)-node hack/test-e2e.sh node -- $(ARGS)
 
 # All but the pure packages: these start no goroutine, and have no state that two goroutines could share.
 RACE = $$(go list ./pkg/... ./cmd/... ./hack/... | grep -vE '/pkg/(plan|world|generated)(/|$$)')
