@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -27,6 +28,19 @@ func (c *Cluster) admitPods(change func(operation apiserver.Operation, old, pod 
 	return func() { isOver = true }
 }
 
+// writeBeforeDeletions writes each pod once while its deletion is being admitted, as the scheduler may.
+func (c *Cluster) writeBeforeDeletions() {
+	c.server.Admit(func(ctx context.Context, review *apiserver.Review) error {
+		pod, isPod := review.Old.(*corev1.Pod)
+		if review.Operation != apiserver.Delete || !isPod || pod.Annotations["written"] != "" {
+			return nil
+		}
+		written := []byte(`{"metadata":{"annotations":{"written":"true"}}}`)
+		_, err := c.kube.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.MergePatchType, written, metav1.PatchOptions{})
+		return err
+	})
+}
+
 // A policy removes from new pods what the PodManager knows them by. The controller notices that it would not find them again, deletes them, backs off
 // and reports the policy. Once the policy is gone, the PodManager becomes Ready.
 func TestAdmissionAltersNewPods(t *testing.T) {
@@ -44,13 +58,12 @@ func TestAdmissionAltersNewPods(t *testing.T) {
 						alter(pod)
 					}
 				})
+				c.writeBeforeDeletions()
 				c.apply(t, "team-a", "web", 3, nil)
-				c.await(t, "team-a", "web", func(m *v1.PodManager) bool {
-					return meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReplicaFailure)
-				})
+				c.await(t, "team-a", "web", isRefused)
 				pause(c.ctx, 5*time.Minute)
 				list, err := c.kube.CoreV1().Pods("team-a").List(c.ctx, metav1.ListOptions{})
-				if err != nil || created > 40 || len(list.Items) > 3 {
+				if err != nil || created > 40 || len(list.Items) > 0 {
 					t.Errorf("%d pods were created within five minutes, and %d are left, want a backoff: %v", created, len(list.Items), err)
 				}
 				end()
@@ -58,6 +71,36 @@ func TestAdmissionAltersNewPods(t *testing.T) {
 			})
 		})
 	}
+}
+
+func isRefused(m *v1.PodManager) bool {
+	return meta.IsStatusConditionTrue(m.Status.Conditions, v1.ConditionReplicaFailure)
+}
+
+// A policy removes the owner from a pod that the PodManager adopts. The adoption is refused, and not repeated all the time.
+func TestAdmissionAltersAdoptedPods(t *testing.T) {
+	inCluster(t, func(t *testing.T, c *Cluster) {
+		c.apply(t, "team-a", "web", 3, nil)
+		c.await(t, "team-a", "web", isReady)
+		adoptions := 0
+		end := c.admitPods(func(operation apiserver.Operation, old, pod metav1.Object) {
+			if operation == apiserver.Update && len(old.GetOwnerReferences()) == 0 && len(pod.GetOwnerReferences()) > 0 {
+				adoptions++
+				pod.SetOwnerReferences(nil)
+			}
+		})
+		orphan := []byte(`{"metadata":{"ownerReferences":null}}`)
+		if _, err := c.kube.CoreV1().Pods("team-a").Patch(c.ctx, "web-0", types.MergePatchType, orphan, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		c.await(t, "team-a", "web", isRefused)
+		pause(c.ctx, 5*time.Minute)
+		if adoptions > 15 {
+			t.Errorf("%d adoptions were tried within five minutes, want a backoff", adoptions)
+		}
+		end()
+		c.await(t, "team-a", "web", isReady)
+	})
 }
 
 // A policy brings the revision label back that a pod had before its update in place. The update is refused, and not repeated all the time.

@@ -68,7 +68,7 @@ func (e *Executor) unlessAltered(ctx context.Context, key cache.ObjectName, mana
 		return r
 	}
 	deletion := rollout.Deletion{Pod: r.Pod, Why: "altered by admission"}
-	if deleted := e.deletePod(ctx, key, manager, deletion); deleted.Err != nil {
+	if deleted := e.deletePodIf(ctx, key, deletion, metav1.NewUIDPreconditions(string(r.Pod.UID))); deleted.Err != nil {
 		klog.FromContext(ctx).Error(deleted.Err, "Failed to delete a pod that admission has altered", "pod", klog.KObj(r.Pod))
 	}
 	return PodResult{Err: fmt.Errorf("creating pod %s: %w", r.Pod.Name, altered)}
@@ -98,15 +98,19 @@ func outcomeIsUnknown(err error) bool {
 }
 
 // deletePod deletes the pod with this UID, not a later one with the same name. If the pod's PodManager is being deleted or is gone, the
-// resourceVersion is a precondition, too: a pod that was orphaned in the meantime must stay. The typed client would drop the response, but
-// the cache has to catch up with its resourceVersion.
+// resourceVersion is a precondition, too: a pod that was orphaned in the meantime must stay.
 func (e *Executor) deletePod(ctx context.Context, key cache.ObjectName, manager *v1.PodManager, deletion rollout.Deletion) PodResult {
-	pod := deletion.Pod
-	deleted := &corev1.Pod{}
-	preconditions := metav1.NewUIDPreconditions(string(pod.UID))
-	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(pod, manager) {
-		preconditions.ResourceVersion = &pod.ResourceVersion
+	preconditions := metav1.NewUIDPreconditions(string(deletion.Pod.UID))
+	if manager.DeletionTimestamp != nil || !metav1.IsControlledBy(deletion.Pod, manager) {
+		preconditions.ResourceVersion = &deletion.Pod.ResourceVersion
 	}
+	return e.deletePodIf(ctx, key, deletion, preconditions)
+}
+
+// deletePodIf deletes a pod for which the preconditions hold. The typed client would drop the response, but the cache has to catch up with its
+// resourceVersion.
+func (e *Executor) deletePodIf(ctx context.Context, key cache.ObjectName, deletion rollout.Deletion, preconditions *metav1.Preconditions) PodResult {
+	pod, deleted := deletion.Pod, &corev1.Pod{}
 	options := &metav1.DeleteOptions{Preconditions: preconditions}
 	if deletion.Force {
 		options.GracePeriodSeconds = ptr.To[int64](0)

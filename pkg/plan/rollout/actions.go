@@ -131,13 +131,11 @@ func (m *rollingPlan) terminateSurplus(allowed int) {
 	if excess <= 0 {
 		return
 	}
-	if m.Frozen == v1.ReasonNotInPlace { // pods that cannot be updated go first
-		before := len(m.deletions)
-		m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {
-			return WhySurplus, m.sideOf(pod) != newSide && m.mayTakeDown(pod) && m.WhyNotInPlace(pod, m.Revisions.Update) != ""
-		})
-		if excess, allowed = excess-(len(m.deletions)-before), allowed-(len(m.deletions)-before); excess == 0 {
-			return
+	if m.Frozen == v1.ReasonNotInPlace {
+		for _, goesFirst := range m.firstIfNotInPlace() {
+			before := len(m.deletions)
+			m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) { return WhySurplus, m.mayTakeDown(pod) && goesFirst(pod) })
+			excess, allowed = excess-(len(m.deletions)-before), allowed-(len(m.deletions)-before)
 		}
 	}
 	shares := m.shares(excess)
@@ -152,6 +150,22 @@ func (m *rollingPlan) terminateSurplus(allowed int) {
 		shares[side]--
 		return m.why(pod), true
 	})
+}
+
+// firstIfNotInPlace returns which surplus pods go first, in this order, while pods that cannot be updated in place stall the rollout. Pods of an
+// unknown revision do. Then pods that cannot be updated, unless surge pods were created for updates in place: if those stayed, they would replace the
+// others, which InPlaceOnly forbids.
+func (m *rollingPlan) firstIfNotInPlace() []func(pod *corev1.Pod) bool {
+	cannotBeUpdated := func(pod *corev1.Pod) bool {
+		return m.sideOf(pod) != newSide && m.WhyNotInPlace(pod, m.Revisions.Update) != ""
+	}
+	isUnknown := func(pod *corev1.Pod) bool {
+		return (m.revisionOf(pod) == nil || podstate.IsUnmanaged(pod)) && cannotBeUpdated(pod)
+	}
+	if m.MaxUnavailable == 0 {
+		return []func(pod *corev1.Pod) bool{isUnknown, m.isSurgePod}
+	}
+	return []func(pod *corev1.Pod) bool{isUnknown, cannotBeUpdated}
 }
 
 // why returns the reason that the event gives for the deletion of the pod.

@@ -132,6 +132,25 @@ func TestInPlaceMoves(t *testing.T) {
 		"InPlaceOnly: a refused update stops the rollout": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, RefusedChange)),
 		},
+		"InPlaceOnly: the surge pod does not replace a pod whose update was refused": {
+			observed: RollingOut(Next(2, only, Limits("1", "0")), changed(0), Pod(1, RefusedChange), Pod(3, V2)),
+			want:     "-3",
+		},
+		"InPlaceOnly: the surge pod does not replace the only pod": {
+			observed: RollingOut(Next(1, only, Limits("1", "0")), Pod(1, RefusedChange), Pod(3, V2)),
+			want:     "-3",
+		},
+		"InPlaceOnly: without updates to come there is no surge pod": {
+			observed: RollingOut(Next(2, only, Limits("1", "0")), changed(0), Pod(1, RefusedChange)),
+		},
+		"InPlaceOnly: a surplus pod of an unknown revision goes before a surge pod": {
+			observed: RollingOut(Next(2, only, Limits("1", "0")), Pod(0, V2), Pod(1, V2), Pod(2, Unlabelled)),
+			want:     "-2",
+		},
+		"InPlaceOnly: a surplus pod goes that cannot be updated": {
+			observed: RollingOut(Next(2, only, Limits("1", "1")), changed(0), Pod(1, RefusedChange), Pod(3, V2)),
+			want:     "-1",
+		},
 		"InPlaceOnly: a forbidden update waits": {
 			observed: RollingOut(Next(2, only, one), Pod(0), Pod(1, forbiddenChange(time.Minute))),
 			again:    time.Minute,

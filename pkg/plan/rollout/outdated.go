@@ -16,18 +16,24 @@ import (
 // rankSurgePodsFirst ranks the surge pods of an update in place first for deletion: they were created so that other pods could be unavailable
 // during their update. It reports whether an updated pod is still unavailable or updating, so that surge pods are needed.
 func (m *rollingPlan) rankSurgePodsFirst() (needed bool) {
-	wasUpdated := func(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
 	if !m.isRolling() || !slices.ContainsFunc(m.UpdatedPods, wasUpdated) {
 		return false
 	}
 	// Pods that are marked for deletion rank with the surge pods, because a surge pod may be the replacement of one of them.
 	goesFirst := func(pod *corev1.Pod) bool {
-		return m.sideOf(pod) == newSide && !wasUpdated(pod) || podstate.IsMarked(pod)
+		return m.isSurgePod(pod) || podstate.IsMarked(pod)
 	}
 	slices.SortStableFunc(m.active, func(a, b *corev1.Pod) int { return -podstate.FalseFirst(goesFirst(a), goesFirst(b)) })
 	return slices.ContainsFunc(m.UpdatedPods, func(pod *corev1.Pod) bool {
 		return wasUpdated(pod) && (!podstate.IsReady(pod) || inplace.IsUpdating(pod) || inplace.StatusTrustDelay(pod, m.Now) > 0)
 	})
+}
+
+func wasUpdated(pod *corev1.Pod) bool { return inplace.CompletedRecord(pod).Revision != "" }
+
+// isSurgePod reports whether a pod is one that updates in place create, so that other pods can be unavailable.
+func (m *rollingPlan) isSurgePod(pod *corev1.Pod) bool {
+	return m.sideOf(pod) == newSide && !wasUpdated(pod)
 }
 
 // rankSupersededFirst ranks ready pods of the current revision last. The next canary then takes the place of the previous one, not of a pod that
