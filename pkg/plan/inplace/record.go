@@ -79,9 +79,9 @@ type ContainerBefore struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
-// maxRecordLength is the maximum length of a Record's annotation. The Record of a pod with 30 containers takes half of it. Every client that may
+// maxRecordLength is the maximum length of a Record's annotation. The Record of a pod with 100 containers takes a fifth of it. Every client that may
 // write the pod may write the annotation.
-const maxRecordLength = 32 << 10
+const maxRecordLength = 128 << 10
 
 // decoded caches Records by the text of their annotation, because every plan reads each of them several times.
 var decoded = bounds.NewCache[Record](8 << 20)

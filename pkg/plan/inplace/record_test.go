@@ -1,6 +1,7 @@
 package inplace_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -216,6 +217,43 @@ func TestRecordsOfOtherVersions(t *testing.T) {
 	}
 }
 
+// The Record of a pod with 100 containers counts while an update of all of them is under way, which holds two states of each.
+func TestRecordOfLargePod(t *testing.T) {
+	const count = 100
+	template := func(tag string) *corev1.PodTemplateSpec {
+		template := TemplateWith(Sized(tag, "1Gi", ""))
+		app := template.Spec.Containers[0]
+		template.Spec.Containers = nil
+		for i := range count {
+			app.Name, app.Image = fmt.Sprintf("a-container-with-a-long-name-%03d", i), "registry.example.com/team/application/component:v1."+tag
+			template.Spec.Containers = append(template.Spec.Containers, *app.DeepCopy())
+		}
+		return template
+	}
+	revisions := map[string]*history.Revision{}
+	for _, tag := range []string{"1", "2", "3"} {
+		revisions[tag] = RevisionWith(tag, template(tag))
+	}
+	p := Pod(3, Labelled(v1.LabelRevision, "1"))
+	p.Spec, p.Generation = *revisions["1"].Template().Spec.DeepCopy(), 1
+	for _, container := range p.Spec.Containers {
+		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
+			Name: container.Name, Image: container.Image, ImageID: "registry.example.com/team/application/component@sha256:" + strings.Repeat("0", 64),
+		})
+	}
+	updateTo(t, p, revisions["1"], revisions["2"])
+	begin, err := (Update{Pod: p, Step: StepUpdate, From: revisions["2"], To: revisions["3"]}).BeginPatch(Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ApplyPatch(p, begin)
+	if length := len(p.Annotations[v1.AnnotationInPlace]); !IsInterrupted(p) || len(CompletedRecord(p).Containers) != count {
+		t.Errorf("the record has %d bytes, and does not count: begun %v, %d containers", length, IsInterrupted(p), len(CompletedRecord(p).Containers))
+	} else {
+		t.Logf("the record has %d bytes", length)
+	}
+}
+
 // Every client that may write a pod may write its Record. One that is too expensive to decode, or longer than any of ours, is none: the first of these
 // quantities would take seconds, with nine digits minutes and gigabytes.
 func TestRecordsOfOtherClients(t *testing.T) {
@@ -229,7 +267,7 @@ func TestRecordsOfOtherClients(t *testing.T) {
 	}{
 		"ours":                  {record("100m", ""), true},
 		"an expensive quantity": {record("1e-5000000", ""), false},
-		"too long":              {record("100m", strings.Repeat("x", 32<<10)), false},
+		"too long":              {record("100m", strings.Repeat("x", 128<<10)), false},
 	} {
 		pod := Pod(0, Labelled(v1.LabelRevision, hash), Annotated(v1.AnnotationInPlace, test.text))
 		if got := CompletedRecord(pod).Revision == hash; got != test.isOurs {
