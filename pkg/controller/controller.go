@@ -52,11 +52,11 @@ type Controller struct {
 
 // New returns a controller for the PodManagers and pods of the given scopes, which all belong to the same shard. The caller starts their
 // informers; see source.Scopes. The controller decides by the clock now, which may differ from the clock of the machine.
-func New(ctx context.Context, clients source.Clients, scopes []source.Scope, means inplace.Capabilities, spreading plan.Spreading,
+func New(ctx context.Context, clients source.Clients, scopes []source.Scope, capabilities inplace.Capabilities, spreading plan.Spreading,
 	now clock.PassiveClock) (*Controller, error) {
 	deps := reconcile.Deps{
 		Clients: clients, Scopes: source.NewByNamespace(scopes), States: syncstate.New(),
-		Capabilities: means, Spreading: spreading, Clock: now,
+		Capabilities: capabilities, Spreading: spreading, Clock: now,
 	}
 	reporter, err := report.New(ctx, deps)
 	if err != nil {

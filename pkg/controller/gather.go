@@ -55,15 +55,15 @@ func (c *Controller) gather(ctx context.Context, key cache.ObjectName, now time.
 	}
 	// Get the resourceVersions of the stores before reading the stores, so that what is read is at least that new.
 	behind, isBehind := c.States.Of(key).Behind(scope.Seen(), now)
-	memory := c.States.Of(key)
-	if isBehind && behind <= reconcile.StaleLimit && !memory.ReadLive {
+	state := c.States.Of(key)
+	if isBehind && behind <= reconcile.StaleLimit && !state.ReadLive {
 		logger.V(4).Info("Cache is behind own writes, waiting", "behind", behind)
 		metrics.StaleSkips.Inc()
 		// An event enqueues the key sooner. The longer the cache stays behind, the longer the controller waits between requeues.
 		return nil, requeue.After(now, max(reconcile.StaleRetry, min(behind/4, time.Second)), requeue.RequeueCache), nil
 	}
 	gather := c.gatherCached
-	if isBehind || memory.ReadLive {
+	if isBehind || state.ReadLive {
 		logger.V(2).Info("Reading from the API server: the cache is wrong or stays behind", "behind", behind)
 		gather = c.gatherLive
 	}
@@ -100,15 +100,15 @@ func (c *Controller) claim(observed *plan.Observed, pods source.Claims[*corev1.P
 	observed.Pods, observed.Orphans, observed.Leftovers = pods.Own, pods.Orphans, pods.Leftovers
 	observed.Revisions, observed.OrphanRevisions, observed.LeftoverRevisions = revisions.Own, revisions.Orphans, revisions.Leftovers
 	observed.Taken = map[string]bool{}
-	memory := c.States.Of(cache.MetaObjectToName(observed.Manager))
-	for _, pod := range memory.Outside() {
+	state := c.States.Of(cache.MetaObjectToName(observed.Manager))
+	for _, pod := range state.Outside() {
 		isSame := func(other *corev1.Pod) bool { return other.UID == pod.UID }
 		switch {
 		case !metav1.IsControlledBy(pod, observed.Manager) || pod.DeletionTimestamp != nil:
 			observed.Taken[pod.Name] = plan.IsForeign(pod)
 		case !slices.ContainsFunc(observed.Pods, isSame):
 			observed.Pods = append(observed.Pods, pod)
-			memory.MarkUnsettled(pod.Name) // until it is released
+			state.MarkUnsettled(pod.Name) // until it is released
 		}
 	}
 }
@@ -123,9 +123,9 @@ func pointers[T any](items []T) []*T {
 
 // newObserved returns an observation of the PodManager and of what is remembered about it, without pods and revisions.
 func (c *Controller) newObserved(key cache.ObjectName, manager *v1.PodManager, now time.Time) *plan.Observed {
-	memory := c.States.Of(key)
+	state := c.States.Of(key)
 	observed := &plan.Observed{
-		Manager: manager, Remembered: memory.Remembered(manager), Holds: memory.HoldsOf(manager),
+		Manager: manager, Remembered: state.Remembered(manager), Backoffs: state.BackoffsOf(manager),
 		Capabilities: c.Capabilities, Spreading: c.Spreading, Now: now,
 	}
 	if manager.NeedsNodes() {
@@ -172,8 +172,8 @@ func (c *Controller) gatherLive(ctx context.Context, scope source.Scope, key cac
 		source.PodsResource:      newest(slices.Concat(observed.Pods, observed.Orphans)),
 		source.RevisionsResource: newest(slices.Concat(observed.Revisions, observed.OrphanRevisions)),
 	}, now)
-	memory := c.States.Of(key)
-	memory.ReadLive, memory.PodsAsOf = showsGone(scope, observed), now
+	state := c.States.Of(key)
+	state.ReadLive, state.PodsAsOf = showsGone(scope, observed), now
 	return observed, nil
 }
 

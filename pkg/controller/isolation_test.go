@@ -70,7 +70,7 @@ func TestPanicIsIsolated(t *testing.T) {
 	managers := fake.NewSimpleClientset(newManager("poison"), newManager("good"))
 	clients := fakeClients(kube, managers)
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{CanResizeAndDrain: true}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestForbiddenReadIsReported(t *testing.T) {
 	})
 	clients := fakeClients(kube, managers)
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
+	c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{CanResizeAndDrain: true}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func withStandby(t *testing.T, objects []runtime.Object, test func(ctx context.C
 		managers := fake.NewSimpleClientset(objects...)
 		clients := fakeClients(kube, managers)
 		scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
-		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
+		c, err := New(ctx, clients, []source.Scope{scope}, inplace.Capabilities{CanResizeAndDrain: true}, plan.SpreadAuto, clock.RealClock{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,39 +15,39 @@ func CreateBackoff(revision *history.Revision) requeue.BackoffKey {
 	return requeue.BackoffKey{Condition: v1.ReasonFailedCreate, Of: revision.Hash}
 }
 
-// holdOn returns the backoff that delays requests of a kind. It returns false if there is none, or if it is over.
-func (o Observed) holdOn(key requeue.BackoffKey) (requeue.Backoff, bool) {
-	hold, found := o.Holds[key]
-	return hold, found && o.Now.Before(hold.Until)
+// activeBackoff returns the backoff that delays requests of a kind. It returns false if there is none, or if it is over.
+func (o Observed) activeBackoff(key requeue.BackoffKey) (requeue.Backoff, bool) {
+	backoff, found := o.Backoffs[key]
+	return backoff, found && o.Now.Before(backoff.Until)
 }
 
-// hold records in the plan that a backoff delays requests. A backoff without a failure is not reported.
-func (p *Plan) hold(o Observed, hold requeue.Backoff) {
-	if p.Held == nil && hold.Failure != (requeue.Failure{}) {
-		p.Held = &hold.Failure
+// delay records in the plan that a backoff delays requests. A backoff without a failure is not reported.
+func (p *Plan) delay(o Observed, backoff requeue.Backoff) {
+	if p.Blocked == nil && backoff.Failure != (requeue.Failure{}) {
+		p.Blocked = &backoff.Failure
 	}
-	p.Again = p.Again.Sooner(requeue.After(o.Now, hold.Until.Sub(o.Now), requeue.RequeueRefused))
+	p.Again = p.Again.Sooner(requeue.After(o.Now, backoff.Until.Sub(o.Now), requeue.RequeueRefused))
 }
 
-// held reports whether requests of a kind are planned and in backoff after a refusal. If so, it records the backoff in the plan.
-func (p *Plan) held(o Observed, key requeue.BackoffKey, planned int) bool {
-	hold, found := o.holdOn(key)
+// isBlocked reports whether requests of a kind are planned and in backoff after a refusal. If so, it records the backoff in the plan.
+func (p *Plan) isBlocked(o Observed, key requeue.BackoffKey, planned int) bool {
+	backoff, found := o.activeBackoff(key)
 	if !found || planned == 0 {
 		return false
 	}
-	p.hold(o, hold)
+	p.delay(o, backoff)
 	return true
 }
 
-// holdStores removes from the plan the requests to store revisions that are in backoff after a refusal. It reports whether a revision is needed that
+// delayStores removes from the plan the requests to store revisions that are in backoff after a refusal. It reports whether a revision is needed that
 // cannot be created yet. An update of a stored revision is never needed.
-func (p *Plan) holdStores(o Observed) (unstored bool) {
+func (p *Plan) delayStores(o Observed) (unstored bool) {
 	creates := slices.DeleteFunc(slices.Clone(p.Store), func(s history.Store) bool { return s.Exists })
 	updates := slices.DeleteFunc(p.Store, func(s history.Store) bool { return !s.Exists })
-	if p.held(o, requeue.BackoffRenew, len(updates)) {
+	if p.isBlocked(o, requeue.BackoffRenew, len(updates)) {
 		updates = nil
 	}
-	if unstored = p.held(o, requeue.BackoffStore, len(creates)); unstored {
+	if unstored = p.isBlocked(o, requeue.BackoffStore, len(creates)); unstored {
 		creates = nil
 	}
 	p.Store = slices.Concat(creates, updates)
@@ -82,33 +82,33 @@ func (p *Plan) withoutUnstored(r *rollout.State) {
 	p.Create = p.Create[:min(len(p.Create), max(0, r.Desired-stay))]
 }
 
-// holdBack removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. It need not remove creates
+// dropBlocked removes from the plan the requests that are in backoff after a refusal, and all requests that depend on them. It need not remove creates
 // and adoptions: fill plans no creates in backoff, because each revision has a backoff of its own, and adopt plans no adoptions in backoff.
-func (p *Plan) holdBack(o Observed) {
-	if (p.AddFinalizer || p.RemoveFinalizer) && p.held(o, requeue.BackoffFinalizer, 1) {
+func (p *Plan) dropBlocked(o Observed) {
+	if (p.AddFinalizer || p.RemoveFinalizer) && p.isBlocked(o, requeue.BackoffFinalizer, 1) {
 		p.AddFinalizer, p.RemoveFinalizer = false, false // the pods have owner references, so they can do without the finalizer
 	}
-	if p.held(o, requeue.BackoffInherit, len(p.AdoptRevisions)) {
+	if p.isBlocked(o, requeue.BackoffInherit, len(p.AdoptRevisions)) {
 		p.AdoptRevisions = nil
 	}
-	if p.held(o, requeue.BackoffRelease, len(p.Release)) {
+	if p.isBlocked(o, requeue.BackoffRelease, len(p.Release)) {
 		// As long as a pod is not released, its replacement would be one pod too many.
 		p.Create = p.Create[:max(0, len(p.Create)-len(p.Release))]
 		p.Release = nil
 	}
-	if p.held(o, requeue.BackoffUpdate, len(p.Update)) {
+	if p.isBlocked(o, requeue.BackoffUpdate, len(p.Update)) {
 		p.Update = nil
 	}
-	if p.held(o, requeue.BackoffAnnotate, len(p.Annotate)) {
+	if p.isBlocked(o, requeue.BackoffAnnotate, len(p.Annotate)) {
 		p.Annotate = nil
 	}
-	if p.held(o, requeue.BackoffDelete, len(p.Delete)) {
+	if p.isBlocked(o, requeue.BackoffDelete, len(p.Delete)) {
 		p.Delete, p.Create = nil, nil // creates may depend on the deletes
 	}
-	if p.held(o, requeue.BackoffDrop, len(p.Drop)) {
+	if p.isBlocked(o, requeue.BackoffDrop, len(p.Drop)) {
 		p.Drop = nil
 	}
-	if p.held(o, requeue.BackoffMark, len(p.Mark)) {
+	if p.isBlocked(o, requeue.BackoffMark, len(p.Mark)) {
 		p.Mark = nil
 	}
 }

@@ -85,9 +85,9 @@ func TestFailedPods(t *testing.T) {
 			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)),
 			want:     want{create: []int{1}, failures: []int{4}},
 		},
-		"a failed pod is kept while creates are held": {
-			observed: With(Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)), Held(Now.Add(time.Second))),
-			want:     want{held: true, again: time.Second},
+		"a failed pod is kept while creates are blocked": {
+			observed: With(Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3)), InBackoff(Now.Add(time.Second))),
+			want:     want{blocked: true, again: time.Second},
 		},
 		"a failed pod is deleted once its replacement exists": {
 			observed: Observe(Manager(1, failedPodsKept(0)), FailedPod(0, time.Hour, 3), Pod(1, Replacing("web-0"))),

@@ -85,7 +85,7 @@ func TestBoundOfWhatIsHeldBack(t *testing.T) {
 	}
 	for name, test := range holds {
 		until := Now.Add(time.Minute)
-		test.observed.Holds = map[requeue.BackoffKey]requeue.Backoff{test.key: {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		test.observed.Backoffs = map[requeue.BackoffKey]requeue.Backoff{test.key: {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 		if decided := Make(test.observed); decided.Again.At != until || len(decided.Create)+len(decided.Delete) > 0 {
 			t.Errorf("%s: creates %d, deletes %d, again at %v (%s), want nothing until %v", name, len(decided.Create), len(decided.Delete), decided.Again.At,
 				decided.Again.Why, until)

@@ -55,7 +55,7 @@ func makeFinal(o Observed) Plan {
 			plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinalize})
 		}
 	}
-	plan.holdBack(o)
-	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
+	plan.dropBlocked(o)
+	plan.bound(o.Now) // after dropBlocked, so that requests in backoff do not cause another sync at once
 	return plan
 }

@@ -60,7 +60,7 @@ func isGood(o *Observed) { o.Manager.Status.CurrentRevision = o.Revisions[1].Nam
 
 // refusedNginx puts the creation of pods of the image nginx into backoff.
 func refusedNginx(o *Observed) {
-	o.Holds = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(Manager(0))): {Until: o.Now.Add(time.Minute)}}
+	o.Backoffs = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(Manager(0))): {Until: o.Now.Add(time.Minute)}}
 }
 
 // superseding returns a rollout of a third revision. Pods may have the second revision, which is not the current one.

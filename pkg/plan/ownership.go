@@ -34,7 +34,7 @@ func (p *Plan) removeLeftovers(o Observed) {
 // backoff, orphans do not count either.
 func (p *Plan) adopt(o Observed) {
 	p.Adopt, _, _ = podstate.Split(o.Orphans)
-	if p.held(o, requeue.BackoffAdopt, len(p.Adopt)) {
+	if p.isBlocked(o, requeue.BackoffAdopt, len(p.Adopt)) {
 		p.Adopt = nil
 	}
 }

@@ -48,7 +48,7 @@ type Observed struct {
 	// Taken has the names of pods that the informers do not watch. The value is true for a pod that is worth a warning, see IsForeign.
 	Taken map[string]bool
 	// Holds are the backoffs of requests that the API server has refused.
-	Holds        map[requeue.BackoffKey]requeue.Backoff
+	Backoffs     map[requeue.BackoffKey]requeue.Backoff
 	Capabilities inplace.Capabilities
 	Spreading    Spreading
 	Now          time.Time
@@ -88,8 +88,8 @@ type Plan struct {
 	Annotate []*corev1.Pod
 	// RemoveFinalizer ends the deletion of a PodManager, or removes a finalizer that is no longer needed.
 	RemoveFinalizer bool
-	// Held is the refusal that keeps requests out of this plan until its backoff is over.
-	Held *requeue.Failure
+	// Blocked is the refusal that keeps requests out of this plan until its backoff is over.
+	Blocked *requeue.Failure
 	// Leaving are pods that still run, but no longer count. Alone is set if pods on drained or lost nodes are not replaced before they are gone,
 	// because a pod and its replacement must never run at the same time.
 	Leaving []leaving.Pod
@@ -194,14 +194,14 @@ func Make(o Observed) Plan {
 	active = append(active, plan.Adopt...)
 	r := plan.assess(o, active, finished, terminating)
 	plan.Store, plan.Remember = plan.Revisions.ToStore(r.IsWorthStoring())
-	unstored := plan.holdStores(o)
+	unstored := plan.delayStores(o)
 	if len(plan.Store) == 0 { // otherwise the next plan marks what this one stores
 		plan.Mark = plan.Revisions.ToMark(r.HasFailed(), o.Now)
 	}
 	plan.Drop = plan.Revisions.BeyondLimit()
-	_, refused := o.Holds[CreateBackoff(r.Revisions.Update)]
-	hold, held := o.holdOn(CreateBackoff(r.Revisions.Update))
-	moves := rollout.Decide(r, terminating, refused || unstored, held || unstored)
+	_, refused := o.Backoffs[CreateBackoff(r.Revisions.Update)]
+	backoff, blocked := o.activeBackoff(CreateBackoff(r.Revisions.Update))
+	moves := rollout.Decide(r, terminating, refused || unstored, blocked || unstored)
 	plan.Rollout = r.Conclude()
 	plan.Update = slices.DeleteFunc(moves.Update, func(u inplace.Update) bool { return plan.deletes(u.Pod) })
 	plan.Delete = append(plan.Delete, moves.Delete...)
@@ -211,8 +211,8 @@ func Make(o Observed) Plan {
 		plan.fillSide(o, r, r.Old, moves.CreateOld, finished),
 		plan.fillSide(o, r, r.Revisions.Update, moves.CreateUpdated, finished),
 		r.Unrecorded)
-	if moves.Held && held {
-		plan.hold(o, hold)
+	if moves.Blocked && blocked {
+		plan.delay(o, backoff)
 	}
 	for _, pod := range health.BeyondHistory(finished, unreplaced, o.Manager.FailedPodsKept(), o.Now) {
 		plan.Delete = append(plan.Delete, rollout.Deletion{Pod: pod, Why: rollout.WhyFinished})
@@ -222,8 +222,8 @@ func Make(o Observed) Plan {
 	if unstored {
 		plan.withoutUnstored(r)
 	}
-	plan.holdBack(o)
-	plan.bound(o.Now) // after holdBack, so that requests in backoff do not cause another sync at once
+	plan.dropBlocked(o)
+	plan.bound(o.Now) // after dropBlocked, so that requests in backoff do not cause another sync at once
 	return plan
 }
 
@@ -306,7 +306,7 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 	p.Create = slices.Grow(p.Create, missing)
 	over, free, gone := o.spreadOver(), freeIndices(o, len(p.Create)+missing), p.failingAndGone(r, revision, surplus)
 	for i := range missing {
-		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: o.Capabilities.PatchesOnly}
+		creation := Creation{Index: free[len(p.Create)], Revision: revision, SpreadOver: over, Ungated: !o.Capabilities.CanResizeAndDrain}
 		if i < len(retries.Due) {
 			creation.replaceFailed(o, retries.Due[i])
 		} else if before := p.replaces(r, revision); before != nil {
@@ -317,8 +317,8 @@ func (p *Plan) fill(o Observed, r *rollout.State, revision *history.Revision, mi
 			creation.replace(o, gone[0])
 			gone = gone[1:]
 		}
-		if hold, found := o.holdOn(CreateBackoff(creation.Revision)); found {
-			p.hold(o, hold)
+		if hold, found := o.activeBackoff(CreateBackoff(creation.Revision)); found {
+			p.delay(o, hold)
 			continue
 		}
 		p.Create = append(p.Create, creation)

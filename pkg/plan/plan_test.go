@@ -29,7 +29,7 @@ type want struct {
 	// removeFinalizer ends the deletion of the PodManager.
 	removeFinalizer bool
 	update          []string // the names of pods that are updated in place
-	held            bool
+	blocked         bool
 	again           time.Duration
 }
 
@@ -60,27 +60,27 @@ func TestMake(t *testing.T) {
 		},
 		"a refused delete in backoff: neither repeated, nor is the pod replaced": {
 			observed: With(Observe(Manager(2), Pod(0, Annotated(v1.AnnotationDelete, "true"), NotReady), Pod(1)), heldOn(requeue.BackoffDelete)),
-			want:     want{held: true, again: time.Minute},
+			want:     want{blocked: true, again: time.Minute},
 		},
 		"a refused delete in backoff: missing pods are created": {
 			observed: With(Observe(Manager(2), Pod(0)), heldOn(requeue.BackoffDelete)),
 			want:     want{create: []int{1}},
 		},
-		"a refused adoption in backoff holds up nothing else": {
+		"a refused adoption in backoff blocks nothing else": {
 			observed: With(Observe(Manager(3), Pod(0)), heldOn(requeue.BackoffAdopt), func(o *Observed) { o.Orphans = []*corev1.Pod{Pod(1, Orphaned)} }),
-			want:     want{create: []int{2, 3}, held: true, again: time.Minute},
+			want:     want{create: []int{2, 3}, blocked: true, again: time.Minute},
 		},
-		"a refused finalizer in backoff holds up nothing else": {
+		"a refused finalizer in backoff blocks nothing else": {
 			observed: With(Observe(Manager(1, MaxTerminating("1"))), heldOn(requeue.BackoffFinalizer)),
-			want:     want{create: []int{0}, held: true, again: time.Minute},
+			want:     want{create: []int{0}, blocked: true, again: time.Minute},
 		},
 		"a pod whose release is refused is not replaced": {
 			observed: With(Observe(Manager(3), Pod(0), Pod(1, Labelled(v1.LabelManager, "debug"))), heldOn(requeue.BackoffRelease)),
-			want:     want{create: []int{2}, held: true, again: time.Minute},
+			want:     want{create: []int{2}, blocked: true, again: time.Minute},
 		},
-		"a refused revision in backoff holds up the pods of this revision": {
+		"a refused revision in backoff blocks the pods of this revision": {
 			observed: With(Observe(Manager(3), Pod(0, Labelled(v1.LabelRevision, "old"))), heldOn(requeue.BackoffStore), func(o *Observed) { o.Revisions = nil }),
-			want:     want{held: true, again: time.Minute},
+			want:     want{blocked: true, again: time.Minute},
 		},
 		"replicas left out means three": {
 			observed: Observe(Manager(0, func(m *v1.PodManager) { m.Spec.Replicas = nil })),
@@ -186,15 +186,15 @@ func TestMake(t *testing.T) {
 			}),
 		},
 		"a refused create is not repeated during its backoff": {
-			observed: With(Observe(Manager(3), Pod(0)), Held(Now.Add(time.Minute))),
-			want:     want{held: true, again: time.Minute},
+			observed: With(Observe(Manager(3), Pod(0)), InBackoff(Now.Add(time.Minute))),
+			want:     want{blocked: true, again: time.Minute},
 		},
 		"a refused create is repeated after its backoff": {
-			observed: With(Observe(Manager(2), Pod(0)), Held(Now)),
+			observed: With(Observe(Manager(2), Pod(0)), InBackoff(Now)),
 			want:     want{create: []int{1}},
 		},
-		"a hold does not matter when nothing is missing": {
-			observed: With(Observe(Manager(1), Pod(0)), Held(Now.Add(time.Minute))),
+		"a backoff does not matter when nothing is missing": {
+			observed: With(Observe(Manager(1), Pod(0)), InBackoff(Now.Add(time.Minute))),
 		},
 		"on deletion the pods go first": {
 			observed: Observe(Manager(3, Deleting, MaxTerminating("2"), finalizing), Pod(0), Pod(1, Terminating), Pod(2, Phase(corev1.PodFailed))),
@@ -255,7 +255,7 @@ func draining(seconds int32) func(*v1.PodManager) {
 // heldOn puts requests of a kind into backoff for a minute.
 func heldOn(key requeue.BackoffKey) func(*Observed) {
 	return func(o *Observed) {
-		o.Holds = map[requeue.BackoffKey]requeue.Backoff{key: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		o.Backoffs = map[requeue.BackoffKey]requeue.Backoff{key: {Until: Now.Add(time.Minute), Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
@@ -319,8 +319,8 @@ func check(t *testing.T, got Plan, want want) {
 	if got.AddFinalizer != want.addFinalizer || got.RemoveFinalizer != want.removeFinalizer {
 		t.Errorf("addFinalizer %v removeFinalizer %v, want %v and %v", got.AddFinalizer, got.RemoveFinalizer, want.addFinalizer, want.removeFinalizer)
 	}
-	if (got.Held != nil) != want.held || Until(got.Again) != want.again {
-		t.Errorf("held %v again %v, want %v and %v", got.Held, got.Again, want.held, want.again)
+	if (got.Blocked != nil) != want.blocked || Until(got.Again) != want.again {
+		t.Errorf("blocked %v again %v, want %v and %v", got.Blocked, got.Again, want.blocked, want.again)
 	}
 }
 
@@ -351,8 +351,8 @@ func TestMakeIsBounded(t *testing.T) {
 // A backoff without a failure, as in a namespace that is being deleted, is not reported.
 func TestSilentHold(t *testing.T) {
 	o := Observe(Manager(3), Pod(0))
-	o.Holds = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}
-	if plan := Make(o); len(plan.Create) > 0 || plan.Held != nil || Until(plan.Again) != time.Minute {
-		t.Errorf("plans %v, held %v, again %v", ActionsOf(plan), plan.Held, plan.Again)
+	o.Backoffs = map[requeue.BackoffKey]requeue.Backoff{CreateBackoff(RevisionFor(o.Manager)): {Until: Now.Add(time.Minute)}}
+	if plan := Make(o); len(plan.Create) > 0 || plan.Blocked != nil || Until(plan.Again) != time.Minute {
+		t.Errorf("plans %v, blocked %v, again %v", ActionsOf(plan), plan.Blocked, plan.Again)
 	}
 }

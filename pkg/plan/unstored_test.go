@@ -15,7 +15,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
 )
 
-// A refused update or adoption of a revision holds up nothing else. A refused create holds up the pods of this revision, and the rollout to it.
+// A refused update or adoption of a revision blocks nothing else. A refused create blocks the pods of this revision, and the rollout to it.
 func TestRefusedRevisions(t *testing.T) {
 	orphaned := func(o *Observed) {
 		o.OrphanRevisions = []*appsv1.ControllerRevision{Stored(Manager(0, Image("orphan")), 1)}
@@ -73,8 +73,8 @@ func TestRefusedRevisions(t *testing.T) {
 			if got := ActionsOf(plan); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
-			if isHeld := plan.Held != nil && plan.Again.At.Equal(Now.Add(time.Minute)); isHeld == (name == "a revision that nothing needs to create") {
-				t.Errorf("held: %v, again at %v", plan.Held, plan.Again.At)
+			if isHeld := plan.Blocked != nil && plan.Again.At.Equal(Now.Add(time.Minute)); isHeld == (name == "a revision that nothing needs to create") {
+				t.Errorf("blocked: %v, again at %v", plan.Blocked, plan.Again.At)
 			}
 			if len(plan.Store)+len(plan.AdoptRevisions) > 0 {
 				t.Errorf("stores %v, adopts %v", plan.Store, plan.AdoptRevisions)

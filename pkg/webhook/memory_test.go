@@ -47,7 +47,7 @@ func product(t *testing.T) *httptest.Server {
 	}
 	server := httptest.NewServer(NewHandler(map[string]http.Handler{
 		conversion.Path: conversion.Handler(),
-		"/validate":     validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Capabilities{}),
+		"/validate":     validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Capabilities{CanResizeAndDrain: true}),
 	}))
 	t.Cleanup(server.Close)
 	return server

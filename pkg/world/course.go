@@ -44,7 +44,7 @@ type Start struct {
 func Begin(start Start, course Course) *World {
 	w := &World{
 		Manager: start.Manager.DeepCopy(), course: &course, remembered: start.Remembered,
-		holds: map[requeue.BackoffKey]requeue.Backoff{}, hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{},
+		backoffs: map[requeue.BackoffKey]requeue.Backoff{}, hidden: map[types.UID]*hiddenState{}, templateByHash: map[string]*corev1.PodTemplateSpec{},
 	}
 	w.podCount = 1 << 20 // UIDs that no pod of another world has
 	for _, revision := range start.Revisions {

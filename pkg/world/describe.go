@@ -49,7 +49,7 @@ func Digest(decided plan.Plan) []string {
 	if decided.Waiting != nil {
 		add("waiting for %s", decided.Waiting.Pod.Name)
 	}
-	if decided.Held != nil {
+	if decided.Blocked != nil {
 		add("held")
 	}
 	if !decided.Again.Never() {

@@ -50,7 +50,7 @@ func (w *World) Apply(decided plan.Plan) *requeue.Failure {
 	for _, p := range decided.Adopt {
 		p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.Manager, v1.GroupVersionKind)}
 	}
-	failure := decided.Held
+	failure := decided.Blocked
 	for _, change := range decided.Update {
 		if w.fails(0.1) {
 			failed := requeue.Failed(v1.ReasonFailedInPlaceUpdate, errNoAnswer)
@@ -97,7 +97,7 @@ func (w *World) deleteAndCreate(decided plan.Plan) (failure *requeue.Failure) {
 		}
 	}
 	for _, creation := range decided.Create { // a backoff ends only if no create is refused
-		delete(w.holds, plan.CreateBackoff(creation.Revision))
+		delete(w.backoffs, plan.CreateBackoff(creation.Revision))
 	}
 	return nil
 }
@@ -124,15 +124,15 @@ func (w *World) putRevisions(stores []history.Store) {
 
 // createPod creates a pod, unless the request fails. A refusal starts a backoff, as in the controller.
 func (w *World) createPod(creation plan.Creation) *requeue.Failure {
-	hold := plan.CreateBackoff(creation.Revision)
-	if refused := w.refuse(hold, creation); refused != nil {
+	key := plan.CreateBackoff(creation.Revision)
+	if refused := w.refuse(key, creation); refused != nil {
 		return refused
 	}
 	if w.fails(0.08) {
 		failure := requeue.Failed(v1.ReasonFailedCreate, errNoAnswer)
 		if w.chance(0.5) {
 			failure = requeue.Failed(v1.ReasonFailedCreate, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("quota")))
-			w.holds[hold] = requeue.Backoff{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
+			w.backoffs[key] = requeue.Backoff{Until: w.Now.Add(time.Duration(1+w.dice.IntN(20)) * time.Second), Failure: failure}
 		}
 		w.logf("  create of %d failed: %s", creation.Index, failure.Message)
 		return &failure

@@ -66,7 +66,7 @@ const (
 var refused = regexp.MustCompile(`^(\w+) "[^"]*" is `)
 
 // refuse refuses a pod that there is no room for, and holds back further ones. It returns nil if there is room.
-func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue.Failure {
+func (w *World) refuse(key requeue.BackoffKey, creation plan.Creation) *requeue.Failure {
 	if w.course == nil {
 		return nil
 	}
@@ -78,11 +78,11 @@ func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue
 	}
 	failure := *refusal
 	failure.Message = refused.ReplaceAllString(failure.Message, fmt.Sprintf("$1 %q is ", podstate.PodName(w.Manager.Name, creation.Index)))
-	next := w.holds[hold].Refused(failure, w.Now, 0)
+	next := w.backoffs[key].Refused(failure, w.Now, 0)
 	if w.refusals++; w.refusals > mostRefusals {
 		next.Until = w.Now.Add(forEver)
 	}
-	w.holds[hold] = next
+	w.backoffs[key] = next
 	w.logf("  create of %d refused: %s", creation.Index, failure.Message)
 	return &failure
 }
@@ -90,10 +90,10 @@ func (w *World) refuse(hold requeue.BackoffKey, creation plan.Creation) *requeue
 // noteRoom lets refused creates be repeated once a pod has gone, because there may be room now.
 func (w *World) noteRoom() {
 	w.refusals = 0
-	for key, hold := range w.holds {
-		if latest := w.Now.Add(requeue.LastBackoff); w.course != nil && hold.Until.After(latest) {
-			hold.Until = latest
-			w.holds[key] = hold
+	for key, backoff := range w.backoffs {
+		if latest := w.Now.Add(requeue.LastBackoff); w.course != nil && backoff.Until.After(latest) {
+			backoff.Until = latest
+			w.backoffs[key] = backoff
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (w *World) nextStep(p *corev1.Pod) func() {
 func (w *World) edit(change func(*v1.PodManager)) {
 	w.Manager = w.Manager.DeepCopy()
 	w.Manager.Generation++
-	w.holds = map[requeue.BackoffKey]requeue.Backoff{} // an edit ends all backoffs
+	w.backoffs = map[requeue.BackoffKey]requeue.Backoff{} // an edit ends all backoffs
 	change(w.Manager)
 }
 

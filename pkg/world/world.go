@@ -35,9 +35,9 @@ type World struct {
 	// Again is when the last sync requested the next one.
 	Again requeue.Requeue
 
-	dice  dice.Dice
-	user  *users.User
-	holds map[requeue.BackoffKey]requeue.Backoff
+	dice     dice.Dice
+	user     *users.User
+	backoffs map[requeue.BackoffKey]requeue.Backoff
 	// remembered are the revisions that the last plan told the controller to remember. It is nil after a restart of the controller.
 	remembered []*history.Revision
 	// updateHash is the hash of the new revision, as of the last sync.
@@ -71,7 +71,7 @@ type World struct {
 // New returns a random world for a seed.
 func New(seed uint64) *World {
 	w := &World{
-		dice: dice.New(seed), holds: map[requeue.BackoffKey]requeue.Backoff{}, hidden: map[types.UID]*hiddenState{},
+		dice: dice.New(seed), backoffs: map[requeue.BackoffKey]requeue.Backoff{}, hidden: map[types.UID]*hiddenState{},
 		templateByHash: map[string]*corev1.PodTemplateSpec{},
 	}
 	w.Manager = &v1.PodManager{
@@ -173,7 +173,8 @@ func (w *World) logf(format string, args ...any) {
 
 // Observe returns what the controller sees.
 func (w *World) Observe() plan.Observed {
-	o := plan.Observed{Manager: w.Manager, Revisions: w.Revisions, Holds: w.holds, Remembered: w.remembered, Now: w.Now}
+	o := plan.Observed{Manager: w.Manager, Revisions: w.Revisions, Backoffs: w.backoffs, Remembered: w.remembered, Now: w.Now}
+	o.Capabilities.CanResizeAndDrain = true
 	named := make(map[string]*corev1.Pod, len(w.Pods))
 	for _, p := range w.Pods {
 		named[p.Name] = p

@@ -58,7 +58,7 @@ func newControllerRole(ctx context.Context, config *Config, c *clients.Clients) 
 		r.examine = c.LogMissingFeatures
 	}
 	r.newController = func(ctx context.Context, all []source.Scope) (reconciler, error) {
-		return controller.New(ctx, c.Clients, all, config.means(), config.Spreading, c.Clock)
+		return controller.New(ctx, c.Clients, all, config.capabilities(), config.Spreading, c.Clock)
 	}
 	switch {
 	case config.Shards > 0:

@@ -301,9 +301,9 @@ func (o *Options) Config() *Config {
 	return config
 }
 
-// means returns what the controller may do to a pod besides patching it.
-func (c *Config) means() inplace.Capabilities {
-	return inplace.Capabilities{PatchesOnly: !c.ResizeAndDrain}
+// capabilities returns what the controller may do to a pod besides patching it.
+func (c *Config) capabilities() inplace.Capabilities {
+	return inplace.Capabilities{CanResizeAndDrain: c.ResizeAndDrain}
 }
 
 // hasAllNamespaces reports whether the controller serves all namespaces, which needs cluster-wide rights.

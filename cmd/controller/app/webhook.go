@@ -29,7 +29,7 @@ func webhookRoutes(config *Config, c *clients.Clients) (map[string]http.Handler,
 	if err != nil {
 		return nil, err
 	}
-	var validate http.Handler = validation.New(c.Trials, validation.Within(config.Namespaces, selector), config.means())
+	var validate http.Handler = validation.New(c.Trials, validation.Within(config.Namespaces, selector), config.capabilities())
 	if config.Webhook.Clients != "" {
 		validate = serve.OnlyVerified(validate)
 	}

@@ -89,7 +89,7 @@ func (s *space) start() (stop func(), err error) {
 		Nodes: source.NewNodes(kube, clock.RealClock{})}
 	scope := source.NewScope(clients, 0, metav1.NamespaceAll, v1.LabelManager, labels.Everything())
 	scopes := source.NewScopes(kube, []source.Scope{scope}, access.All)
-	c, err := controller.New(s.ctx, clients, []source.Scope{scope}, inplace.Capabilities{}, plan.SpreadAuto, clock.RealClock{})
+	c, err := controller.New(s.ctx, clients, []source.Scope{scope}, inplace.Capabilities{CanResizeAndDrain: true}, plan.SpreadAuto, clock.RealClock{})
 	if err != nil {
 		return nil, err
 	}

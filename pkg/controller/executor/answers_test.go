@@ -101,12 +101,12 @@ func TestEveryAnswerEnds(t *testing.T) {
 					if caught, panicked := errors.AsType[*reconcile.PanicError](done.Err); panicked || server.writes == 0 {
 						t.Fatalf("the plan sent %d writes, want at least one; panic %v", server.writes, caught)
 					}
-					isHeld := false
-					for _, hold := range e.States.Of(key).HoldsOf(manager) {
-						isHeld = isHeld || hold.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(hold.Until)
+					isBlocked := false
+					for _, backoff := range e.States.Of(key).BackoffsOf(manager) {
+						isBlocked = isBlocked || backoff.Until.After(e.Clock.Now()) && !done.Again.Never() && !done.Again.At.After(backoff.Until)
 					}
 					isWaiting := answer == "200" && e.States.Of(key).Waiting()
-					if done.Err == nil && !isHeld && !isWaiting && !slices.Contains(test.done, answer) {
+					if done.Err == nil && !isBlocked && !isWaiting && !slices.Contains(test.done, answer) {
 						t.Errorf("nothing would retry the key: again %v, waiting %v, created %d, deleted %d", done.Again, e.States.Of(key).Waiting(), len(done.Created), len(done.Deleted))
 					}
 				}

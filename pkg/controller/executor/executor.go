@@ -31,7 +31,7 @@ func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 // Begin labels objects that lack the label of their shard, or adds the finalizer, or checks whether the plan is outdated. It reports whether to
 // proceed with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
-	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Held, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
+	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Blocked, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
 	e.States.Of(key).BeginPlan()
 	if e.labelForShard(ctx, key, observed, done) {
 		return done, false
@@ -86,9 +86,9 @@ func (e *Executor) abandonPlan(key cache.ObjectName, done *reconcile.Outcome, wh
 	done.AddError(why)
 }
 
-// holdBack puts requests of a kind into backoff, because the API server has refused them. Until the backoff is over, plans omit such requests.
-func (e *Executor) holdBack(key cache.ObjectName, hold requeue.BackoffKey, failure requeue.Failure, done *reconcile.Outcome) {
-	until := e.States.Of(key).Refuse(hold, failure, done.Manager, e.Clock.Now())
+// startBackoff puts requests of a kind into backoff, because the API server has refused them. Until the backoff is over, plans omit such requests.
+func (e *Executor) startBackoff(key cache.ObjectName, kind requeue.BackoffKey, failure requeue.Failure, done *reconcile.Outcome) {
+	until := e.States.Of(key).Refuse(kind, failure, done.Manager, e.Clock.Now())
 	done.Requeue(requeue.Requeue{At: until, Why: requeue.RequeueRefused})
 }
 
@@ -166,20 +166,20 @@ func (e *Executor) applyCreate(ctx context.Context, key cache.ObjectName, creati
 	})
 	byRevision := map[requeue.BackoffKey][]PodResult{}
 	for i, r := range results {
-		hold := plan.CreateBackoff(creations[i].Revision)
+		kind := plan.CreateBackoff(creations[i].Revision)
 		switch {
 		case r.Err != nil && requeue.NamespaceIsTerminating(r.Err):
 			// Put creates into backoff, because each pod deletion would cause another attempt. Report no failure, because users need not know.
 			klog.FromContext(ctx).V(2).Info("Namespace is being deleted, creating nothing")
-			e.holdBack(key, hold, requeue.Failure{}, done)
+			e.startBackoff(key, kind, requeue.Failure{}, done)
 		case r.taken:
 			done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueName}) // the next sync takes another name, or releases the pod
 		default:
-			byRevision[hold] = append(byRevision[hold], r)
+			byRevision[kind] = append(byRevision[kind], r)
 		}
 	}
-	for hold, results := range byRevision {
-		created, _ := e.collect(key, hold, results, done)
+	for kind, results := range byRevision {
+		created, _ := e.collect(key, kind, results, done)
 		done.Created = append(done.Created, created...)
 	}
 }
@@ -209,8 +209,8 @@ func (e *Executor) applyUpdates(ctx context.Context, key cache.ObjectName, updat
 // collect adds the results of requests of one kind to the outcome. It returns the pods of successful requests, and whether all requests succeeded. If
 // the API server refuses a request, collect puts such requests into backoff. If a request finds its object changed, the plan ends. Any other failure
 // is an error of the sync.
-func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
-	var held *requeue.Failure
+func (e *Executor) collect(key cache.ObjectName, kind requeue.BackoffKey, results []PodResult, done *reconcile.Outcome) (pods []*corev1.Pod, all bool) {
+	var refusal *requeue.Failure
 	for _, r := range results {
 		if r.Pod != nil && r.Err == nil {
 			pods = append(pods, r.Pod)
@@ -219,10 +219,10 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 		if r.Err == nil {
 			r.Err = errNoResult
 		}
-		failure, isHeld := e.failureOf(key, hold, done.Manager, r.Err)
+		failure, isRefused := e.failureOf(key, kind, done.Manager, r.Err)
 		switch {
-		case isHeld:
-			held = cmp.Or(held, &failure)
+		case isRefused:
+			refusal = cmp.Or(refusal, &failure)
 			done.AddFailure(failure, r.Err)
 		case isChanged(r.Err):
 			e.abandonPlan(key, done, r.Err)
@@ -232,10 +232,10 @@ func (e *Executor) collect(key cache.ObjectName, hold requeue.BackoffKey, result
 	}
 	all = len(pods) == len(results)
 	switch {
-	case held != nil: // once for all requests, because each call doubles the backoff
-		e.holdBack(key, hold, *held, done)
+	case refusal != nil: // once for all requests, because each call doubles the backoff
+		e.startBackoff(key, kind, *refusal, done)
 	case all && len(pods) > 0:
-		e.States.Of(key).Accept(hold)
+		e.States.Of(key).Accept(kind)
 	}
 	return pods, all
 }
@@ -251,19 +251,19 @@ const recently = time.Minute
 // is made from a live read. If a request then finds the same object changed again, the object has not really changed: a policy or a webhook refuses
 // the request with a response that looks like a change. Adoptions and finalizers get a backoff after any second failure, because the rest of the plan
 // can do without them.
-func (e *Executor) failureOf(key cache.ObjectName, hold requeue.BackoffKey, manager *v1.PodManager, err error) (failure requeue.Failure, isHeld bool) {
-	failure = requeue.Failed(hold.Condition, err)
-	memory := e.States.Of(key)
-	last, wasHeld := memory.HoldsOf(manager)[hold] // a success would have ended the backoff
-	wasHeld = wasHeld && e.Clock.Since(last.Until) < recently
+func (e *Executor) failureOf(key cache.ObjectName, kind requeue.BackoffKey, manager *v1.PodManager, err error) (failure requeue.Failure, isRefused bool) {
+	failure = requeue.Failed(kind.Condition, err)
+	state := e.States.Of(key)
+	last, wasBlocked := state.BackoffsOf(manager)[kind] // a success would have ended the backoff
+	wasBlocked = wasBlocked && e.Clock.Since(last.Until) < recently
 	changed, isChanged := errors.AsType[*reconcile.ChangedError](err)
 	switch {
-	case isChanged && (memory.FoundChanged(changed.Object) || wasHeld):
+	case isChanged && (state.FoundChanged(changed.Object) || wasBlocked):
 		failure.Reason = v1.ReasonForbidden
 	case isChanged:
 		failure.Reason = ""
-	case hold == requeue.BackoffAdopt || hold == requeue.BackoffFinalizer:
-		return failure, failure.Refused() || memory.FoundChanged(hold.Condition)
+	case kind == requeue.BackoffAdopt || kind == requeue.BackoffFinalizer:
+		return failure, failure.Refused() || state.FoundChanged(kind.Condition)
 	}
 	return failure, failure.Refused()
 }

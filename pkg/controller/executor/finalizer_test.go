@@ -115,8 +115,8 @@ func TestRefusedFinalizer(t *testing.T) {
 			if len(done.Created) != 1 || done.Err != nil || done.Failure == nil || done.Failure.Condition != v1.ReasonFailedFinal || !done.Failure.Refused() {
 				t.Errorf("created %d pods, error %v, failure %+v; want one pod and a refused finalizer", len(done.Created), done.Err, done.Failure)
 			}
-			if held := e.States.Of(cache.MetaObjectToName(manager)).HoldsOf(manager); len(held) != 1 || done.Again.Never() {
-				t.Errorf("the holds are %v, the requeue is %+v; want one hold and a requeue", held, done.Again)
+			if backoffs := e.States.Of(cache.MetaObjectToName(manager)).BackoffsOf(manager); len(backoffs) != 1 || done.Again.Never() {
+				t.Errorf("the backoffs are %v, the requeue is %+v; want one backoff and a requeue", backoffs, done.Again)
 			}
 		})
 	}

@@ -42,8 +42,8 @@ func TestRelabelledRevision(t *testing.T) {
 			if proceeds := e.storeRevisions(ctx, key, stores, done); proceeds == refuses {
 				t.Errorf("proceeds: %v", proceeds)
 			}
-			if hold, isHeld := e.States.Of(key).HoldsOf(manager)[requeue.BackoffStore]; isHeld != refuses {
-				t.Errorf("in backoff: %+v", hold)
+			if backoff, isBlocked := e.States.Of(key).BackoffsOf(manager)[requeue.BackoffStore]; isBlocked != refuses {
+				t.Errorf("in backoff: %+v", backoff)
 			}
 			after, err := kube.AppsV1().ControllerRevisions(key.Namespace).Get(ctx, stored.Name, metav1.GetOptions{})
 			if err != nil {
@@ -85,8 +85,8 @@ func TestRefusedUpdateOfRevision(t *testing.T) {
 			e, key := newExecutor(source.Clients{Kube: kube}), cache.MetaObjectToName(manager)
 			done := &reconcile.Outcome{Manager: manager}
 			e.Apply(ctx, key, &plan.Observed{Manager: manager}, test.decided, done)
-			if hold, isHeld := e.States.Of(key).HoldsOf(manager)[test.key]; !isHeld || done.Failure == nil || done.Again.Never() {
-				t.Errorf("in backoff: %+v, failure %v, again %v", hold, done.Failure, done.Again)
+			if backoff, isBlocked := e.States.Of(key).BackoffsOf(manager)[test.key]; !isBlocked || done.Failure == nil || done.Again.Never() {
+				t.Errorf("in backoff: %+v, failure %v, again %v", backoff, done.Failure, done.Again)
 			}
 			if len(done.Created) != 1 || done.Err != nil {
 				t.Errorf("%d pods are created, want one; error %v", len(done.Created), done.Err)

@@ -60,7 +60,7 @@ func (e *Executor) createRevision(ctx context.Context, key cache.ObjectName, sto
 		return e.resolveRevisionName(ctx, key, store, done)
 	case requeue.NamespaceIsTerminating(err):
 		done.Outdated = true
-		e.holdBack(key, requeue.BackoffStore, requeue.Failure{}, done)
+		e.startBackoff(key, requeue.BackoffStore, requeue.Failure{}, done)
 	default:
 		e.failed(key, requeue.BackoffStore, changedUnlessInvalid(store.Revision.Name, fmt.Errorf("storing revision %s: %w", store.Revision.Name, err)), done)
 		done.Requeue(requeue.Requeue{At: e.Clock.Now(), Why: requeue.RequeueMore})
@@ -199,21 +199,21 @@ func (e *Executor) deleteRevision(ctx context.Context, revision *appsv1.Controll
 }
 
 // conclude adds the results of updates of revisions to the outcome. A backoff begins once for all of them, and ends if all succeed.
-func (e *Executor) conclude(key cache.ObjectName, hold requeue.BackoffKey, done *reconcile.Outcome, updates ...error) {
+func (e *Executor) conclude(key cache.ObjectName, kind requeue.BackoffKey, done *reconcile.Outcome, updates ...error) {
 	var failed []PodResult
 	for _, err := range updates {
 		if err != nil {
 			failed = append(failed, PodResult{Err: err})
 		}
 	}
-	if e.collect(key, hold, failed, done); len(updates) > 0 && len(failed) == 0 {
-		e.States.Of(key).Accept(hold)
+	if e.collect(key, kind, failed, done); len(updates) > 0 && len(failed) == 0 {
+		e.States.Of(key).Accept(kind)
 	}
 }
 
 // failed adds a failed request for a revision to the outcome.
-func (e *Executor) failed(key cache.ObjectName, hold requeue.BackoffKey, err error, done *reconcile.Outcome) {
-	e.collect(key, hold, []PodResult{{Err: err}}, done)
+func (e *Executor) failed(key cache.ObjectName, kind requeue.BackoffKey, err error, done *reconcile.Outcome) {
+	e.collect(key, kind, []PodResult{{Err: err}}, done)
 }
 
 // markRevisions records on revisions whether they are good or have failed.

@@ -51,9 +51,9 @@ func (e *Executor) labelForShard(ctx context.Context, key cache.ObjectName, obse
 	if len(pods)+len(revisions) == 0 {
 		return false
 	}
-	if hold, found := observed.Holds[requeue.BackoffAdopt]; found && observed.Now.Before(hold.Until) {
-		done.Failure = &hold.Failure
-		done.Requeue(requeue.Requeue{At: hold.Until, Why: requeue.RequeueRefused})
+	if backoff, found := observed.Backoffs[requeue.BackoffAdopt]; found && observed.Now.Before(backoff.Until) {
+		done.Failure = &backoff.Failure
+		done.Requeue(requeue.Requeue{At: backoff.Until, Why: requeue.RequeueRefused})
 		return true
 	}
 	pods = pods[:min(len(pods), plan.MaxPerSync)]

@@ -70,7 +70,7 @@ var errNoResize = apierrors.NewBadRequest(
 // openGate opens the readiness gate of a pod that is about to be released, because nothing would open it later. A controller that may not
 // open it releases the pod all the same.
 func (e *Executor) openGate(ctx context.Context, key cache.ObjectName, pod *corev1.Pod) error {
-	if !inplace.GateBlocksTraffic(pod) || e.Capabilities.PatchesOnly {
+	if !inplace.GateBlocksTraffic(pod) || !e.Capabilities.CanResizeAndDrain {
 		return nil
 	}
 	return e.updatePod(ctx, key, nil, inplace.Update{Pod: pod, Step: inplace.StepOpen}).Err

@@ -38,19 +38,19 @@ const (
 // LookUp does a live read of a pod name for which the cache is not enough, and remembers the result; see syncstate.Names. It reports whether a pod
 // uses the name that the cache will never show.
 func (d Deps) LookUp(ctx context.Context, key cache.ObjectName, name string) (isOutside bool, err error) {
-	memory := d.States.Of(key)
+	state := d.States.Of(key)
 	pod, err := d.Kube.CoreV1().Pods(key.Namespace).Get(ctx, name, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		pod = nil // never created, or gone
 	case err != nil:
-		memory.MarkUnsettled(name)
+		state.MarkUnsettled(name)
 		return false, fmt.Errorf("checking whether pod %s exists: %w", name, err)
 	case d.Scopes.Of(key.Namespace).Shows(pod.Labels):
-		memory.Saw(source.PodsResource, pod.ResourceVersion, d.Clock.Now())
+		state.Saw(source.PodsResource, pod.ResourceVersion, d.Clock.Now())
 		pod = nil
 	}
 	klog.FromContext(ctx).V(2).Info("Looked up a pod that the cache does not show", "pod", klog.KRef(key.Namespace, name), "isOutside", pod != nil)
-	memory.Settle(name, pod, d.Clock.Now())
+	state.Settle(name, pod, d.Clock.Now())
 	return pod != nil, nil
 }

@@ -94,9 +94,9 @@ func (r *Reporter) reportLeaving(creations []plan.Creation, done *reconcile.Outc
 
 // reportForeign warns, once for each name, that a foreign pod uses it.
 func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *reconcile.Outcome) {
-	memory := r.States.Of(key)
+	state := r.States.Of(key)
 	for _, name := range names {
-		if slices.Contains(memory.ReportedForeign, name) {
+		if slices.Contains(state.ReportedForeign, name) {
 			continue
 		}
 		// With the related pod, client-go does not merge events about two names.
@@ -104,18 +104,18 @@ func (r *Reporter) reportForeign(key cache.ObjectName, names []string, done *rec
 		r.recorder.warn(done.Manager, pod, v1.EventNameTaken, "Create",
 			fmt.Sprintf("Pod %s is not controlled by this PodManager: it is left alone, and another index is used", name))
 	}
-	memory.ReportedForeign = names
+	state.ReportedForeign = names
 }
 
 // reportFailure sends a warning about a failure, and logs it if it is news. A repeated failure is the same event, whose count grows.
 func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done *reconcile.Outcome) {
-	memory := r.States.Of(key)
+	state := r.States.Of(key)
 	if done.Failure == nil {
-		memory.ReportSuccess()
+		state.ReportSuccess()
 		return
 	}
 	failure := *done.Failure
-	about, isNews := memory.ReportFailure(failure, done.Manager)
+	about, isNews := state.ReportFailure(failure, done.Manager)
 	if !isNews && !done.FailedNow {
 		return // its backoff is not over
 	}
@@ -140,12 +140,12 @@ func (r *Reporter) reportFailure(ctx context.Context, key cache.ObjectName, done
 
 // reportStatusFailure sends a warning, once, if the status cannot be written, because the status cannot report that itself.
 func (r *Reporter) reportStatusFailure(key cache.ObjectName, manager *v1.PodManager, err error) {
-	memory := r.States.Of(key)
+	state := r.States.Of(key)
 	refused := err != nil && (requeue.Failed(v1.EventFailedStatus, err).Refused() || apierrors.IsInternalError(err))
-	if refused && !memory.ReportedStatus {
+	if refused && !state.ReportedStatus {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus", "The status cannot be written: "+requeue.ErrorText(err))
 	}
-	memory.ReportedStatus = refused
+	state.ReportedStatus = refused
 }
 
 // deletedByReason groups the deleted pods by the planned reason of their deletion.

@@ -74,7 +74,7 @@ func (r *Reporter) Report(ctx context.Context, key cache.ObjectName, observed *p
 // writes the status again after the plan.
 func (r *Reporter) ReportEarly(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) {
 	report := decided.Report(done.Manager, observed.Pods, true, observed.Now)
-	report.Failure = decided.Held
+	report.Failure = decided.Blocked
 	first, _ := status.Compute(report)
 	if err := r.writeStatus(ctx, key, done, first); err != nil {
 		klog.FromContext(ctx).V(2).Info("Failed to write the first status", "err", requeue.ErrorText(err))

@@ -55,12 +55,12 @@ func (r *Reporter) writeStatus(ctx context.Context, key cache.ObjectName, done *
 	r.States.Of(key).Pace.Wrote(r.Clock.Now())
 	metrics.StatusWrites.Inc()
 	r.States.Of(key).Saw(source.ManagersResource, current.ResourceVersion, r.Clock.Now())
-	memory := r.States.Of(key)
-	if memory.NoteStatus(&wanted, &current.Status) {
+	state := r.States.Of(key)
+	if state.NoteStatus(&wanted, &current.Status) {
 		r.recorder.warn(manager, nil, v1.EventFailedStatus, "UpdateStatus",
 			"The API server does not keep the whole status: the CRD is older than the controller, run kubectl apply -f artifacts/crd.yaml")
 	}
-	done.Manager = memory.WithWholeStatus(current)
+	done.Manager = state.WithWholeStatus(current)
 	klog.FromContext(ctx).V(2).Info("Status written", "reason", status.ReadyReason(&wanted), "replicas", wanted.Replicas, "ready", wanted.ReadyReplicas,
 		"available", wanted.AvailableReplicas, "terminating", wanted.TerminatingReplicas, "observedGeneration", wanted.ObservedGeneration)
 	return nil

@@ -28,10 +28,10 @@ type State struct {
 	// PodsAsOf is a time at which the known state of the pods was current. A live read sets it, and so does a sync that creates pods, because
 	// the next sync waits until the caches show these pods.
 	PodsAsOf time.Time
-	// holds are the backoffs of requests that the API server has refused. They apply to one generation of one PodManager.
-	holds          map[requeue.BackoffKey]requeue.Backoff
-	holdUID        types.UID
-	holdGeneration int64
+	// backoffs are the backoffs of requests that the API server has refused. They apply to one generation of one PodManager.
+	backoffs          map[requeue.BackoffKey]requeue.Backoff
+	backoffUID        types.UID
+	backoffGeneration int64
 	// revisions are what the last plan for the PodManager with this UID asked to remember.
 	uid       types.UID
 	revisions []*history.Revision
@@ -105,24 +105,24 @@ func (m *State) WithWholeStatus(manager *v1.PodManager) *v1.PodManager {
 
 // Refuse starts or extends the backoff for requests of a kind. It returns when the backoff is over.
 func (m *State) Refuse(key requeue.BackoffKey, failure requeue.Failure, manager *v1.PodManager, now time.Time) time.Time {
-	if m.HoldsOf(manager) == nil {
-		m.holds, m.holdUID, m.holdGeneration = map[requeue.BackoffKey]requeue.Backoff{}, manager.UID, manager.Generation
+	if m.BackoffsOf(manager) == nil {
+		m.backoffs, m.backoffUID, m.backoffGeneration = map[requeue.BackoffKey]requeue.Backoff{}, manager.UID, manager.Generation
 	}
-	m.holds[key] = m.holds[key].Refused(failure, now, rand.Float64())
-	return m.holds[key].Until
+	m.backoffs[key] = m.backoffs[key].Refused(failure, now, rand.Float64())
+	return m.backoffs[key].Until
 }
 
 // Accept ends the backoff for requests of a kind.
 func (m *State) Accept(key requeue.BackoffKey) {
-	delete(m.holds, key)
+	delete(m.backoffs, key)
 }
 
-// HoldsOf returns the backoffs of a PodManager. An edit of the spec ends all earlier backoffs.
-func (m *State) HoldsOf(manager *v1.PodManager) map[requeue.BackoffKey]requeue.Backoff {
-	if m.holdUID != manager.UID || m.holdGeneration != manager.Generation {
+// BackoffsOf returns the backoffs of a PodManager. An edit of the spec ends all earlier backoffs.
+func (m *State) BackoffsOf(manager *v1.PodManager) map[requeue.BackoffKey]requeue.Backoff {
+	if m.backoffUID != manager.UID || m.backoffGeneration != manager.Generation {
 		return nil
 	}
-	return m.holds
+	return m.backoffs
 }
 
 // maxReported limits how many kinds of failures are remembered. Messages of webhooks may be new each time.

@@ -12,18 +12,18 @@ import (
 
 // Capabilities are what the controller may do to a pod besides patching it.
 type Capabilities struct {
-	// PatchesOnly is set if the controller may patch neither pods/resize nor pods/status, so that it can neither resize nor drain a pod.
-	PatchesOnly bool
+	// CanResizeAndDrain is set if the controller may patch pods/resize and pods/status. Without it, it can neither resize nor drain a pod.
+	CanResizeAndDrain bool
 }
 
-// WhyPatchesOnly is why a controller with PatchesOnly does not resize or drain a pod.
-const WhyPatchesOnly = "the controller runs with -resize-and-drain=false"
+// WhyNoResize is why a controller without CanResizeAndDrain does not resize or drain a pod.
+const WhyNoResize = "the controller runs with -resize-and-drain=false"
 
 // WhyNot returns why the pod cannot be updated in place although only CPU, memory or images differ, or empty if it can. A controller that cannot
 // resize can neither complete nor revert an update that began with a resize, and it cannot open a closed gate.
-func (m Capabilities) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
-	if m.PatchesOnly && (len(diff.Resources) > 0 || IsInterrupted(pod) || GateBlocksTraffic(pod)) {
-		return WhyPatchesOnly
+func (c Capabilities) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
+	if !c.CanResizeAndDrain && (len(diff.Resources) > 0 || IsInterrupted(pod) || GateBlocksTraffic(pod)) {
+		return WhyNoResize
 	}
 	return ""
 }
@@ -31,12 +31,12 @@ func (m Capabilities) WhyNot(pod *corev1.Pod, diff compare.Diff) string {
 // WhyNotDrained returns why the pod has to be updated while it is in service although a grace period is set. Either the pod was created without our
 // readiness gate, which cannot be added later, or the controller cannot close the gate. The result is empty if the pod can be drained or need not
 // be.
-func (m Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
+func (c Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
 	switch {
 	case manager.InPlaceGrace() == 0:
 		return ""
-	case m.PatchesOnly:
-		return WhyPatchesOnly
+	case !c.CanResizeAndDrain:
+		return WhyNoResize
 	case !podstate.HasGate(pod):
 		return "created before inPlaceGracePeriodSeconds was set"
 	default:
@@ -46,18 +46,18 @@ func (m Capabilities) WhyNotDrained(manager *v1.PodManager, pod *corev1.Pod) str
 
 // WhyWasNotDrained returns why the pod was in service during its last update. The result is empty if the pod was drained, or the kubelet had nothing to
 // do for the update.
-func (m Capabilities) WhyWasNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
+func (c Capabilities) WhyWasNotDrained(manager *v1.PodManager, pod *corev1.Pod) string {
 	if !CompletedRecord(pod).needsKubelet() {
 		return ""
 	}
-	return m.WhyNotDrained(manager, pod)
+	return c.WhyNotDrained(manager, pod)
 }
 
 // GroupByDrainReason groups updated pods by WhyWasNotDrained.
-func (m Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
+func (c Capabilities) GroupByDrainReason(manager *v1.PodManager, pods []*corev1.Pod) map[string][]*corev1.Pod {
 	sorted := map[string][]*corev1.Pod{}
 	for _, pod := range pods {
-		why := m.WhyWasNotDrained(manager, pod)
+		why := c.WhyWasNotDrained(manager, pod)
 		sorted[why] = append(sorted[why], pod)
 	}
 	return sorted
@@ -74,9 +74,9 @@ const (
 
 // drainStep returns StepDrain if the pod has to be drained first, or empty. The duration is how long the pod still has to drain before the next
 // step.
-func (m Capabilities) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
+func (c Capabilities) drainStep(manager *v1.PodManager, pod *corev1.Pod, now time.Time) (Step, time.Duration) {
 	grace := manager.InPlaceGrace()
-	if grace == 0 || m.WhyNotDrained(manager, pod) != "" {
+	if grace == 0 || c.WhyNotDrained(manager, pod) != "" {
 		return "", 0
 	}
 	since, closed := outOfServiceSince(pod)

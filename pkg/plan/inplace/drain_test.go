@@ -80,7 +80,7 @@ func TestNextStepWhileDraining(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := Manager(3, InPlace(v1.InPlaceIfPossible, grace))
 			update := Update{Pod: test.pod}
-			if step, wait := update.NextStep(m, Capabilities{}, compare.Diff{Images: map[string]string{"app": "new"}}, Now); step != test.step || wait != test.wait {
+			if step, wait := update.NextStep(m, Capabilities{CanResizeAndDrain: true}, compare.Diff{Images: map[string]string{"app": "new"}}, Now); step != test.step || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q, %v", step, wait, test.step, test.wait)
 			}
 		})

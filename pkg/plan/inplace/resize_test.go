@@ -83,7 +83,7 @@ func TestImageWaitsForResize(t *testing.T) {
 				test.then(test.pod)
 			}
 			update := Update{Pod: test.pod, From: RevisionFor(test.from), To: RevisionFor(test.to)}
-			step, wait := update.NextStep(test.to, Capabilities{}, update.Diff(), Now.Add(time.Second+test.after))
+			step, wait := update.NextStep(test.to, Capabilities{CanResizeAndDrain: true}, update.Diff(), Now.Add(time.Second+test.after))
 			if step != test.want || wait != test.wait {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}

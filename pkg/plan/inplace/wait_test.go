@@ -47,7 +47,7 @@ func TestNextUpdateWaitsForTheKubelet(t *testing.T) {
 			three := two.DeepCopy()
 			test.next(three)
 			update := Update{Pod: p, From: RevisionFor(two), To: RevisionFor(three)}
-			if step, wait := update.NextStep(three, Capabilities{}, update.Diff(), Now.Add(time.Second)); step != test.want || wait != 0 {
+			if step, wait := update.NextStep(three, Capabilities{CanResizeAndDrain: true}, update.Diff(), Now.Add(time.Second)); step != test.want || wait != 0 {
 				t.Errorf("step %q, wait %v; want %q", step, wait, test.want)
 			}
 		})

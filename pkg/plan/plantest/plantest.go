@@ -144,16 +144,16 @@ func RevisionFor(m *v1.PodManager) *history.Revision {
 	return revision
 }
 
-// Held puts the creation of pods from the spec's template into backoff until this time.
-func Held(until time.Time) func(*plan.Observed) {
+// InBackoff puts the creation of pods from the spec's template into backoff until this time.
+func InBackoff(until time.Time) func(*plan.Observed) {
 	return func(o *plan.Observed) {
-		o.Holds = map[requeue.BackoffKey]requeue.Backoff{plan.CreateBackoff(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
+		o.Backoffs = map[requeue.BackoffKey]requeue.Backoff{plan.CreateBackoff(RevisionFor(o.Manager)): {Until: until, Failure: requeue.Failure{Reason: v1.ReasonForbidden}}}
 	}
 }
 
 // Observe returns an observation without other pods and without a rollout.
 func Observe(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
-	o := plan.Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{Stored(m, 1)}, Now: Now}
+	o := plan.Observed{Manager: m, Pods: pods, Revisions: []*appsv1.ControllerRevision{Stored(m, 1)}, Now: Now, Capabilities: inplace.Capabilities{CanResizeAndDrain: true}}
 	m.Status.CurrentRevision, m.Status.UpdateRevision = o.Revisions[0].Name, o.Revisions[0].Name
 	o.PodNamed = func(name string) *corev1.Pod {
 		for _, p := range slices.Concat(o.Pods, o.Orphans) {
@@ -222,7 +222,7 @@ func HasFailed(p *corev1.Pod) bool { return ShowsFailure(Manager(3), p) }
 // ShowsFailure reports whether the pod counts as failing in a rollout of the PodManager.
 func ShowsFailure(m *v1.PodManager, p *corev1.Pod) bool {
 	m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name}
-	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, nil, nil, Now).AssessFailure(p)
+	judged, found := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{CanResizeAndDrain: true}, nil, nil, Now).AssessFailure(p)
 	return found && !judged.Recovered
 }
 

@@ -80,7 +80,7 @@ func RollingOut(m *v1.PodManager, pods ...*corev1.Pod) plan.Observed {
 
 // ReportOf returns a report about the observed pods, as if there were nothing to do.
 func ReportOf(o plan.Observed) status.Report {
-	return plan.Plan{Revisions: history.Find(o.Sources())}.Report(o.Manager, o.Pods, false, o.Now)
+	return plan.Plan{Revisions: history.Find(o.Sources()), Capabilities: o.Capabilities}.Report(o.Manager, o.Pods, false, o.Now)
 }
 
 // Reported returns a report about pods that are not in a rollout.

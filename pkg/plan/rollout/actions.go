@@ -18,29 +18,29 @@ type PodActions struct {
 	// CreateOld and CreateUpdated are how many pods of the old and of the new revision to create.
 	CreateOld, CreateUpdated int
 	// Held is set if pods of the new revision are missing, and are not created before the backoff after a refusal is over.
-	Held bool
+	Blocked bool
 	// Again is the time until the grace period of a drained pod is over. Retry is the time until a refused update in place may be retried. Both are
 	// zero if no pod waits.
 	Again, Retry time.Duration
 }
 
 // Decide decides which active pods to delete or to update in place, and how many to create. refused is whether the API server refused the last pod
-// of the new revision, or a revision that has to be stored first, and held whether the backoff after the refusal is not over.
-func Decide(r *State, terminating []*corev1.Pod, refused, held bool) PodActions {
+// of the new revision, or a revision that has to be stored first, and blocked whether the backoff after the refusal is not over.
+func Decide(r *State, terminating []*corev1.Pod, refused, blocked bool) PodActions {
 	m := newRollingPlan(r)
-	m.refused, m.held = refused, held
+	m.refused, m.blocked = refused, blocked
 	if r.Manager.Spec.PodReplacementPolicy == v1.TerminationComplete {
 		m.waitForTermination, m.terminating = true, len(terminating)
 	}
 	create := m.decide(terminating)
 	return PodActions{
 		Delete: m.deletions, Update: slices.Concat(m.updates, m.restorations(), m.openings()),
-		CreateOld: create.old, CreateUpdated: create.updated, Held: m.held && m.missingUpdated() > 0, Again: m.again, Retry: r.untilRetry(),
+		CreateOld: create.old, CreateUpdated: create.updated, Blocked: m.blocked && m.missingUpdated() > 0, Again: m.again, Retry: r.untilRetry(),
 	}
 }
 
 func (m *rollingPlan) decide(terminating []*corev1.Pod) creations {
-	if m.Frozen == v1.ReasonRollingOut && (!m.held || m.Old.IsStored()) {
+	if m.Frozen == v1.ReasonRollingOut && (!m.blocked || m.Old.IsStored()) {
 		// The old pods, which show that the old revision is good, stay until the status names it as the current one. It does not if the revision cannot
 		// be stored.
 		return m.createMissing()
@@ -241,7 +241,7 @@ func (m *rollingPlan) rollingUpdate(allowed int) creations {
 	}
 
 	replacements := wanted.old + wanted.updated - missing
-	if m.held { // no pod of the new revision will be created
+	if m.blocked { // no pod of the new revision will be created
 		replacements = wanted.old - missing
 	}
 	excess := max(0, m.remaining()-m.Desired)

@@ -42,7 +42,7 @@ type rollingPlan struct {
 	waitForTermination bool
 	terminating        int
 	// refused is set if the API server refused the last pod of the new revision, held if the backoff after the refusal is not over.
-	refused, held bool
+	refused, blocked bool
 
 	deletions []Deletion
 	updates   []inplace.Update
@@ -218,7 +218,7 @@ func (m *rollingPlan) completeFromOld(existing int, create creations) int {
 	if m.refused {
 		atLeast = m.MinAvailable
 	}
-	if m.held {
+	if m.blocked {
 		created = create.old
 	}
 	missing := max(atLeast-existing-created, m.MinAvailable-(existing-m.unavailableUpdated)-create.old)

@@ -82,7 +82,7 @@ func TestFirstBakeIsSpread(t *testing.T) {
 		m := Manager(1, Baking(0))
 		m.UID = uid
 		until := func() time.Duration {
-			wait, _ := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, []*corev1.Pod{Pod(0)}, nil, Now).UntilProven()
+			wait, _ := rollout.Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{CanResizeAndDrain: true}, []*corev1.Pod{Pod(0)}, nil, Now).UntilProven()
 			return wait
 		}
 		wait := until()

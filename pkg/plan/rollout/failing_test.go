@@ -108,7 +108,7 @@ func TestRecordFromBeforeAnUpdate(t *testing.T) {
 			m.Status.Rollout = &v1.RolloutStatus{Revision: RevisionFor(m).Name, Failing: []v1.FailingPod{{
 				Name: p.Name, UID: p.UID, Since: metav1.NewTime(Now.Add(-time.Minute)), Crashes: 3,
 			}}}
-			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{}, []*corev1.Pod{p}, nil, Now).AssessFailure(p)
+			judged, found := Assess(m, history.Find(history.Sources{Manager: m}), inplace.Capabilities{CanResizeAndDrain: true}, []*corev1.Pod{p}, nil, Now).AssessFailure(p)
 			if !found || judged.Condemned != test.condemned {
 				t.Errorf("found %v, condemned %v", found, judged.Condemned)
 			}

@@ -154,7 +154,7 @@ func (m *rollingPlan) restorations() []inplace.Update {
 	}
 	for _, pod := range slices.Concat(m.active, m.leaving) {
 		revision := m.revisionOf(pod)
-		if !inplace.IsInterrupted(pod) || m.Capabilities.PatchesOnly || m.updating[pod] || revision == nil || revision.Template() == nil ||
+		if !inplace.IsInterrupted(pod) || !m.Capabilities.CanResizeAndDrain || m.updating[pod] || revision == nil || revision.Template() == nil ||
 			isAvailable(pod) && inplace.MayRestart(pod) && (!m.available[pod] || !m.mayTakeDown(pod)) {
 			continue
 		}
@@ -170,7 +170,7 @@ func (m *rollingPlan) restorations() []inplace.Update {
 func (m *rollingPlan) openings() []inplace.Update {
 	var open []inplace.Update
 	for _, pod := range slices.Concat(m.active, m.leaving) {
-		if inplace.MustOpen(pod, m.Now) && !m.Capabilities.PatchesOnly && !m.updating[pod] {
+		if inplace.MustOpen(pod, m.Now) && m.Capabilities.CanResizeAndDrain && !m.updating[pod] {
 			open = append(open, inplace.Update{Pod: pod, Step: inplace.StepOpen})
 		}
 	}

@@ -357,7 +357,7 @@ func TestFailureIsRecordedFirst(t *testing.T) {
 // A backoff for new pods does not keep a rollback from creating old ones.
 func TestRollbackIsNotHeld(t *testing.T) {
 	m := Next(3, Limits("0", "1"), OnFailure(v1.RollbackOnFailure), FailedNow)
-	decided := plan.Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), Held(Now.Add(time.Minute))))
+	decided := plan.Make(With(RollingOut(m, Pod(0), Pod(1), Pod(2, V2, Crashing)), InBackoff(Now.Add(time.Minute))))
 	if got := ActionsOf(decided); got != "+3 old, -2" {
 		t.Errorf("got %q", got)
 	}

@@ -94,21 +94,21 @@ func TestRollingUpdate(t *testing.T) {
 			want:     "+2 new",
 		},
 		"a refused new pod: its place stays free for the next try": {
-			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))),
+			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), InBackoff(Now.Add(time.Minute))),
 		},
 		"a refused new pod: no old pod is deleted for it": {
-			observed: With(RollingOut(Next(3, Limits("0", "1")), Pods3()...), Held(Now.Add(time.Minute))),
+			observed: With(RollingOut(Next(3, Limits("0", "1")), Pods3()...), InBackoff(Now.Add(time.Minute))),
 		},
 		"a refused new pod: below minAvailable an old pod is created": {
-			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0)), Held(Now.Add(time.Minute))),
+			observed: With(RollingOut(Next(3, Limits("0", "1")), Pod(0)), InBackoff(Now.Add(time.Minute))),
 			want:     "+1 old",
 		},
 		"after the backoff of a refusal, one new pod is tried": {
-			observed: With(RollingOut(Next(8, Limits("4", "0")), Pod(0), Pod(1), Pod(2), Pod(3), Pod(4), Pod(5), Pod(6), Pod(7)), Held(Now)),
+			observed: With(RollingOut(Next(8, Limits("4", "0")), Pod(0), Pod(1), Pod(2), Pod(3), Pod(4), Pod(5), Pod(6), Pod(7)), InBackoff(Now)),
 			want:     "+8 new",
 		},
 		"after the backoff of a refusal, none is tried while the quota is used up": {
-			observed: With(RollingOut(Next(4, Limits("1", "1")), Pod(0), Pod(1, starting...), Pod(2, starting...)), Held(Now)),
+			observed: With(RollingOut(Next(4, Limits("1", "1")), Pod(0), Pod(1, starting...), Pod(2, starting...)), InBackoff(Now)),
 			want:     "+3 old, +4 old",
 		},
 		"without a last good revision all pods are of the new template": {
@@ -136,15 +136,15 @@ func TestRollingUpdate(t *testing.T) {
 }
 
 func TestHeldRollout(t *testing.T) {
-	decided := plan.Make(With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), Held(Now.Add(time.Minute))))
-	if decided.Held == nil || decided.Held.Reason != v1.ReasonForbidden || Until(decided.Again) != time.Minute {
-		t.Errorf("held %v, again %v: the refusal is not reported", decided.Held, decided.Again)
+	decided := plan.Make(With(RollingOut(Next(3, Limits("0", "1")), Pod(0), Pod(1)), InBackoff(Now.Add(time.Minute))))
+	if decided.Blocked == nil || decided.Blocked.Reason != v1.ReasonForbidden || Until(decided.Again) != time.Minute {
+		t.Errorf("blocked %v, again %v: the refusal is not reported", decided.Blocked, decided.Again)
 	}
 	short := RollingOut(Next(4, Limits("0", "3")), Pod(0), Pod(1), Pod(2))
-	if got := ActionsOf(plan.Make(With(short, Held(Now.Add(-time.Second))))); got != "+3 new" {
+	if got := ActionsOf(plan.Make(With(short, InBackoff(Now.Add(-time.Second))))); got != "+3 new" {
 		t.Errorf("the next try takes the place of a missing pod, and no other pod has to go: %q", got)
 	}
-	if got := ActionsOf(plan.Make(With(short, Held(Now.Add(time.Minute))))); got != "" {
+	if got := ActionsOf(plan.Make(With(short, InBackoff(Now.Add(time.Minute))))); got != "" {
 		t.Errorf("while a pod is missing that cannot be created: %q", got)
 	}
 }

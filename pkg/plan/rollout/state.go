@@ -59,9 +59,9 @@ type State struct {
 // Assess sorts the active pods by revision, assesses the failing pods, and finds what stops the rollout. Pods that are leaving do not count, but their
 // replacements may be created from their revision.
 func Assess(
-	manager *v1.PodManager, revisions history.Revisions, means inplace.Capabilities, active, finished []*corev1.Pod, now time.Time, leaving ...*corev1.Pod,
+	manager *v1.PodManager, revisions history.Revisions, capabilities inplace.Capabilities, active, finished []*corev1.Pod, now time.Time, leaving ...*corev1.Pod,
 ) *State {
-	r := &State{Manager: manager, Budget: BudgetOf(manager), Revisions: revisions, Capabilities: means, Now: now, pods: active, leaving: leaving}
+	r := &State{Manager: manager, Budget: BudgetOf(manager), Revisions: revisions, Capabilities: capabilities, Now: now, pods: active, leaving: leaving}
 	r.compared, r.failures, r.records = map[[2]*history.Revision]comparison{}, map[types.UID]FailureRecord{}, map[types.UID]v1.FailingPod{}
 	r.RolledBack = r.wasRolledBack()
 	r.divide()

@@ -229,7 +229,7 @@ func judgeResize(f Facts) Finding {
 		return covers(c, f.Manager) == "" && slices.Equal(valuesOf(c.Args, "resize-and-drain"), []string{"false"})
 	}
 	if slices.ContainsFunc(f.Controllers, withoutResize) {
-		finding.Result, finding.Says = Warning, inplace.WhyPatchesOnly+": a change of CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
+		finding.Result, finding.Says = Warning, inplace.WhyNoResize+": a change of CPU or memory needs new pods, and inPlaceGracePeriodSeconds has no effect"
 		finding.Advice = "with the chart, set inPlace: true; otherwise, remove the flag, and let the controller patch pods/resize and pods/status"
 		return finding
 	}

@@ -64,7 +64,7 @@ func (s Snapshot) Revisions() history.Revisions {
 // Rollout returns the rollout as a controller with default flags sees it. The result is meaningless if the user may not read pods.
 func (s Snapshot) Rollout() *rollout.State {
 	active, finished, _ := podstate.Split(s.Pods)
-	return rollout.Assess(s.Manager, s.Revisions(), inplace.Capabilities{}, s.WithoutLeaving(active), finished, s.Now)
+	return rollout.Assess(s.Manager, s.Revisions(), inplace.Capabilities{CanResizeAndDrain: true}, s.WithoutLeaving(active), finished, s.Now)
 }
 
 // Leaving returns why a pod is leaving, as the controller says in the status, or nil.

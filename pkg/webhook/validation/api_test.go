@@ -86,7 +86,7 @@ func handlerWith(t testing.TB, a *api) *Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New(kube, Within([]string{"ns"}, selector), inplace.Capabilities{})
+	return New(kube, Within([]string{"ns"}, selector), inplace.Capabilities{CanResizeAndDrain: true})
 }
 
 // post sends a body as the API server does.

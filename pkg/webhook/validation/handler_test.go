@@ -95,20 +95,20 @@ func TestTrial(t *testing.T) {
 	}
 }
 
-// The pod that is tried has the readiness gate if the real ones do. A controller that only patches does not set it.
+// The pod that is tried has the readiness gate if the real ones do. A controller that cannot drain pods does not set it.
 func TestTrialOfGate(t *testing.T) {
 	const drained = `{"image":"nginx","updateStrategy":{"rollingUpdate":{"podUpdatePolicy":"InPlaceOnly","inPlaceGracePeriodSeconds":1}}}`
-	for patchesOnly, want := range map[bool]int{false: 1, true: 0} {
+	for capable, want := range map[bool]int{true: 1, false: 0} {
 		server := &api{}
 		handler := handlerWith(t, server)
-		handler.capabilities.PatchesOnly = patchesOnly
+		handler.capabilities.CanResizeAndDrain = capable
 		ask(t, handler, creation(drained))
 		if gates := server.pods[0].Spec.ReadinessGates; len(gates) != want {
-			t.Errorf("patches only: %t; the readiness gates are %v, want %d", patchesOnly, gates, want)
+			t.Errorf("can drain: %t; the readiness gates are %v, want %d", capable, gates, want)
 		}
 		ask(t, handler, update("", short, "", drained))
-		if tried := server.asked() > 1; tried == patchesOnly {
-			t.Errorf("patches only: %t; a change of the grace period, which changes pods only if they have a gate, is tried: %t", patchesOnly, tried)
+		if tried := server.asked() > 1; tried != capable {
+			t.Errorf("can drain: %t; a change of the grace period, which changes pods only if they have a gate, is tried: %t", capable, tried)
 		}
 	}
 }

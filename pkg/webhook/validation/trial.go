@@ -26,7 +26,7 @@ const crowded = "the webhook is checking too many other PodManagers"
 // podToTry returns the pod of the PodManager's current template as the controller creates it, but without the owner, which may not exist yet.
 func (h *Handler) podToTry(manager *v1.PodManager) *corev1.Pod {
 	revision := history.Find(history.Sources{Manager: manager}).Update
-	pod := plan.NewPod(manager, plan.Creation{Index: trialIndex, Revision: revision, Ungated: h.capabilities.PatchesOnly})
+	pod := plan.NewPod(manager, plan.Creation{Index: trialIndex, Revision: revision, Ungated: !h.capabilities.CanResizeAndDrain})
 	pod.OwnerReferences = nil
 	return pod
 }

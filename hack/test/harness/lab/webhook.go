@@ -50,7 +50,7 @@ func (c *Cluster) Validate(ctx context.Context, name, kubeconfig string, namespa
 	if err != nil {
 		return nil, err
 	}
-	handler := w.breaker.before(validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Capabilities{}))
+	handler := w.breaker.before(validation.New(kube, validation.Within([]string{metav1.NamespaceAll}, labels.Everything()), inplace.Capabilities{CanResizeAndDrain: true}))
 	w.server = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.Calls.Add(1)
 		handler.ServeHTTP(rw, r)
