@@ -190,7 +190,7 @@ func (p *plugin) runCheck(ctx context.Context, args []string, controllerNamespac
 	if err != nil {
 		return err
 	}
-	findings := check.Judge(facts)
+	findings := check.FindingsIn(facts)
 	if len(args) == 1 && !check.Failed(findings[:1]) { // without a CRD there is no object
 		name, err := cluster.Name(args[0])
 		if err != nil {
@@ -201,7 +201,7 @@ func (p *plugin) runCheck(ctx context.Context, args []string, controllerNamespac
 			return err
 		}
 		c.AddFactsOf(ctx, managers[0], &facts)
-		findings = check.Judge(facts)
+		findings = check.FindingsIn(facts)
 	}
 	err = p.show(format, findings, func(style text.Style) []string { return check.Lines(findings, style) })
 	if err == nil && check.Failed(findings) {

@@ -119,7 +119,7 @@ func (p *Policies) read(ctx context.Context) ([]policy.Rule, error) {
 			bindings = append(bindings, *binding)
 		}
 	}
-	return policy.Judge(p.prefix, policies, bindings), nil
+	return policy.RulesIn(p.prefix, policies, bindings), nil
 }
 
 func unlessNotFound(err error) error {

@@ -41,9 +41,9 @@ func (r Rule) Effect() string { return effects[r.Name] }
 // FullName returns the name of a rule's policy, which is also the name of its binding.
 func FullName(prefix, name string) string { return prefix + "-" + name }
 
-// Judge returns the state of the rules, given the policies and bindings of the cluster. A rule is in force if a policy with its name, under
+// RulesIn returns the state of the rules, given the policies and bindings of the cluster. A rule is in force if a policy with its name, under
 // any prefix, has a binding that denies. prefix completes the name of a policy that was not found.
-func Judge(prefix string, policies []admissionregistrationv1.ValidatingAdmissionPolicy, bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Rule {
+func RulesIn(prefix string, policies []admissionregistrationv1.ValidatingAdmissionPolicy, bindings []admissionregistrationv1.ValidatingAdmissionPolicyBinding) []Rule {
 	var rules []Rule
 	for _, name := range Names {
 		rule := Rule{Name: name, Missing: fmt.Sprintf("there is no ValidatingAdmissionPolicy %s", FullName(prefix, name))}

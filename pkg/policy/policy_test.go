@@ -41,7 +41,7 @@ func shipped(t *testing.T) ([]policy, []binding) {
 }
 
 // The shipped rules are in force under any prefix, and each way to break one is detected.
-func TestJudge(t *testing.T) {
+func TestRulesIn(t *testing.T) {
 	tests := map[string]struct {
 		change func(*policy, *binding)
 		want   string // for pod-rights; revision-rights is always in force
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			policies, bindings := shipped(t)
 			test.change(&policies[0], &bindings[0])
-			rules := Judge(DefaultPrefix, policies, bindings)
+			rules := RulesIn(DefaultPrefix, policies, bindings)
 			if len(rules) != 2 || rules[0].Missing != test.want || rules[1].Missing != "" {
 				t.Errorf("got %+v", rules)
 			}
@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	if got := Describe(Judge(DefaultPrefix, nil, nil)); strings.Count(got, "; ") != len(Names)-1 || strings.Count(got, "so that users who may write PodManagers ") != 2 {
+	if got := Describe(RulesIn(DefaultPrefix, nil, nil)); strings.Count(got, "; ") != len(Names)-1 || strings.Count(got, "so that users who may write PodManagers ") != 2 {
 		t.Errorf("without policies and bindings, described as %q", got)
 	}
 }

@@ -118,8 +118,8 @@ func (w *World) rememberBlame() func() {
 	}
 }
 
-// isUnderJudgement reports whether the new revision is being rolled out, so that its failures count.
-func (s *synced) isUnderJudgement() bool {
+// isUnderObservation reports whether the new revision is being rolled out, so that its failures count.
+func (s *synced) isUnderObservation() bool {
 	status := &s.status
 	return !s.statusUnwritten && status.CurrentRevision != status.UpdateRevision && status.FailedRevision != status.UpdateRevision && !s.isUnstarted()
 }
@@ -130,7 +130,7 @@ func (s *synced) isUnstarted() bool { return s.Manager.Spec.Paused && s.status.C
 // checkNamed checks that the status names each pod of the new revision in which a container has failed and is waiting for its next start.
 func (s *synced) checkNamed() error {
 	named, _ := s.named()
-	if !s.isUnderJudgement() || len(named) >= 100 {
+	if !s.isUnderObservation() || len(named) >= 100 {
 		return nil
 	}
 	for _, p := range s.activePods() {
@@ -160,7 +160,7 @@ func (s *synced) showsFailure(p *corev1.Pod) bool {
 func (s *synced) checkInTime() error {
 	m := s.Manager
 	isStored := slices.ContainsFunc(s.observed.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == s.before.CurrentRevision })
-	if !s.isUnderJudgement() || m.OnFailure() != v1.RollbackOnFailure || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy || !isStored {
+	if !s.isUnderObservation() || m.OnFailure() != v1.RollbackOnFailure || m.Spec.Paused || m.Strategy() == v1.OnDeleteStrategy || !isStored {
 		return nil
 	}
 	late := 0

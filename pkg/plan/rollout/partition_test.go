@@ -66,7 +66,7 @@ func TestPartition(t *testing.T) {
 		"a complete rollout ignores the partition": {
 			observed: Observe(Manager(3, Partition("2")), Pods3()...),
 		},
-		"stray pods are updated": {
+		"pods of another revision are updated": {
 			observed: RollingOut(Next(3, one, Partition("1")), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, V2)),
 			want:     "+3 new, -1", why: rollout.WhyOutdated,
 		},

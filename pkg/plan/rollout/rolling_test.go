@@ -70,7 +70,7 @@ func TestRollingUpdate(t *testing.T) {
 		"the rollout is complete: nothing to do": {
 			observed: RollingOut(Next(3), Pod(3, V2), Pod(4, V2), Pod(5, V2)),
 		},
-		"a third template: old and stray pods go": {
+		"a third template: old pods and pods of another revision go": {
 			observed: RollingOut(Next(3, Limits("0", "2")), Pod(0), Pod(1, OfImage("v1.5")), Pod(2, OfImage("v1.5"), NotReady)),
 			want:     "+3 new, +4 new, -2, -1",
 		},

@@ -355,8 +355,8 @@ func TestPhaseUnknown(t *testing.T) {
 
 // Without a rollout, InPlaceOnly prevents nothing: a surplus pod is deleted.
 func TestUnknownRevisionInPlaceOnly(t *testing.T) {
-	stray := Labelled(v1.LabelRevision, "unknown")
-	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, stray, NotReady))
+	ofLostRevision := Labelled(v1.LabelRevision, "unknown")
+	o := Observe(Manager(3, InPlace(v1.InPlaceOnly, 0)), Pod(0), Pod(1), Pod(2), Pod(3, ofLostRevision, NotReady))
 	if got := ActionsOf(plan.Make(o)); got != "-3" {
 		t.Errorf("plans %q", got)
 	}

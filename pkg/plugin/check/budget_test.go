@@ -48,7 +48,7 @@ func TestBudget(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			result, says := "", ""
-			for _, finding := range Judge(facts(test.changes...)) {
+			for _, finding := range FindingsIn(facts(test.changes...)) {
 				if finding.Check == "Budget" {
 					result, says = finding.Result, finding.Says
 				}

@@ -29,8 +29,8 @@ type Finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// Judge turns the facts into findings.
-func Judge(f Facts) []Finding {
+// FindingsIn returns the findings that the facts allow.
+func FindingsIn(f Facts) []Finding {
 	findings := []Finding{judgeCRD(f)}
 	if findings[0].Result == Failure {
 		return findings // without the CRD, no other check makes sense

@@ -70,7 +70,7 @@ func conditionOf(kind string, status metav1.ConditionStatus, reason string) func
 // A condition that is False is no finding.
 func TestConditionsThatAreFalse(t *testing.T) {
 	for _, kind := range []string{v1.ConditionStalled, v1.ConditionMisconfigured} {
-		for _, finding := range Judge(facts(conditionOf(kind, metav1.ConditionFalse, "Fine"))) {
+		for _, finding := range FindingsIn(facts(conditionOf(kind, metav1.ConditionFalse, "Fine"))) {
 			if finding.Check == kind {
 				t.Errorf("got %+v", finding)
 			}
@@ -78,7 +78,7 @@ func TestConditionsThatAreFalse(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestFindingsIn(t *testing.T) {
 	args := func(args ...string) func(*Facts) { return func(f *Facts) { f.Controllers[0].Args = args } }
 	tests := map[string]struct {
 		change       func(*Facts)
@@ -116,7 +116,7 @@ func TestJudge(t *testing.T) {
 		"another label":     {args("-selector", "team in (b,c)"), "Controller", Failure, "-selector team in (b,c) does not select web"},
 		"its own label":     {args("-selector=team=a"), "Controller", OK, "its -namespace and -selector include web"},
 		"the policy":        {func(*Facts) {}, "Policy", OK, "only users who may create pods can create pods through PodManagers"},
-		"no policy": {func(f *Facts) { f.Rules = policy.Judge("podmanager", nil, nil) }, "Policy", Warning,
+		"no policy": {func(f *Facts) { f.Rules = policy.RulesIn("podmanager", nil, nil) }, "Policy", Warning,
 			"there is no ValidatingAdmissionPolicy podmanager-pod-rights, so that users who may write PodManagers can create pods"},
 		"a policy not to read": {func(f *Facts) { f.RulesError = errors.New("forbidden") }, "Policy", Unknown, "is not known: forbidden"},
 		"a right":              {func(*Facts) {}, "Right", OK, "you may list pods"},
@@ -149,7 +149,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			findings := Judge(facts(test.change))
+			findings := FindingsIn(facts(test.change))
 			if Failed(findings) != (test.result == Failure) {
 				t.Errorf("Failed returns %v for %+v", Failed(findings), findings)
 			}
@@ -177,7 +177,7 @@ func TestEveryRightHasARole(t *testing.T) {
 }
 
 func TestLines(t *testing.T) {
-	got := text.Join(Lines(Judge(facts(func(f *Facts) {
+	got := text.Join(Lines(FindingsIn(facts(func(f *Facts) {
 		f.Rights[0].Allowed, f.User, f.Manager, f.Rules[0].Missing = false, "jane", nil, "no policy"
 	})), text.Style{}))
 	want := `CHECK        RESULT    WHAT

@@ -11,7 +11,7 @@ func judgeSurge(f Facts) (finding Finding, applies bool) {
 	}
 	finding = Finding{Check: "Surge", Result: OK,
 		Says: "a rollout needs a surge pod, because no pod may be unavailable; nothing was found that would keep the surge pod from running"}
-	switch found := surge.Judge(f.Manager, f.Room); {
+	switch found := surge.Assess(f.Manager, f.Room); {
 	case f.Room.Rejection != nil: // no room would help
 		finding.Check, finding.Result = "Pods", Warning
 		finding.Says = "the API server refuses the pods of " + f.Manager.Name + ": " + f.Room.Rejection.Message

@@ -28,7 +28,7 @@ func TestSurge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			findings := Judge(facts(test.change))
+			findings := FindingsIn(facts(test.change))
 			at := slices.IndexFunc(findings, func(f Finding) bool { return f.Check == "Surge" })
 			if at < 0 {
 				if test.result != "" {

@@ -171,7 +171,7 @@ func (c *Cluster) rules(ctx context.Context) ([]policy.Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	return policy.Judge(policy.DefaultPrefix, policies.Items, bindings.Items), nil
+	return policy.RulesIn(policy.DefaultPrefix, policies.Items, bindings.Items), nil
 }
 
 func (c *Cluster) review(ctx context.Context, right *check.Right, namespace string) {

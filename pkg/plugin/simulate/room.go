@@ -17,7 +17,7 @@ func (o Options) roomFor(m *v1.PodManager, drain *drainer) (room world.Room, not
 	}
 	read := o.Room
 	read.Rejection = nil // the outcome says it
-	if unknown := surge.Judge(m, read).Unknown; unknown != "" {
+	if unknown := surge.Assess(m, read).Unknown; unknown != "" {
 		notes = append(notes, unknown)
 	}
 	apart, mustBe := surge.ApartBy(m)

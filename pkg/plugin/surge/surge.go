@@ -27,8 +27,8 @@ type Room struct {
 	Rejection *requeue.Failure
 }
 
-// Judgement is whether a surge pod finds room. Both fields are empty if nothing is known that would keep the pod from running.
-type Judgement struct {
+// Assessment is whether a surge pod finds room. Both fields are empty if nothing is known that would keep the pod from running.
+type Assessment struct {
 	// Obstacle is what keeps the pod from running.
 	Obstacle string
 	// Unknown is what could not be found out. It is empty if there is an obstacle.
@@ -41,8 +41,8 @@ func IsNeeded(m *v1.PodManager) bool {
 	return m.Strategy() == v1.RollingUpdateStrategy && m.PodUpdatePolicy() != v1.InPlaceOnly && m.DesiredReplicas() > 0 && m.MaxUnavailable() == 0
 }
 
-// Judge reports what would keep a surge pod of a PodManager from running beside all of its desired pods.
-func Judge(m *v1.PodManager, room Room) Judgement {
+// Assess reports what would keep a surge pod of a PodManager from running beside all of its desired pods.
+func Assess(m *v1.PodManager, room Room) Assessment {
 	apart, mustBe := ApartBy(m)
 	places := Places(m, room.Nodes)
 	count := len(distinct(places))
@@ -59,10 +59,10 @@ func Judge(m *v1.PodManager, room Room) Judgement {
 	}
 	switch {
 	case room.Refusal != nil:
-		return Judgement{Obstacle: fmt.Sprintf("quota %s has no room for a surge pod: %s", room.Refusal.Quota(), room.Refusal.Message)}
+		return Assessment{Obstacle: fmt.Sprintf("quota %s has no room for a surge pod: %s", room.Refusal.Quota(), room.Refusal.Message)}
 	case mustBe && room.NodesError == nil && count <= m.DesiredReplicas():
-		return Judgement{Obstacle: fmt.Sprintf("no node is left for a surge pod: %s, and %s", apart.Why, apart.count(count))}
+		return Assessment{Obstacle: fmt.Sprintf("no node is left for a surge pod: %s, and %s", apart.Why, apart.count(count))}
 	default:
-		return Judgement{Unknown: strings.Join(unknown, "; ")}
+		return Assessment{Unknown: strings.Join(unknown, "; ")}
 	}
 }

@@ -65,7 +65,7 @@ func node(name string, pairs ...string) corev1.Node {
 	return n
 }
 
-func TestJudge(t *testing.T) {
+func TestAssess(t *testing.T) {
 	ours := map[string]string{"app": "web"}
 	byHost := template(func(p *corev1.PodSpec) { apart(p, corev1.LabelHostname, ours) })
 	quota := &requeue.Failure{Reason: v1.ReasonForbidden, Message: `pods "web-" is forbidden: exceeded quota: small, requested: pods=1, used: pods=3, limited: pods=3`}
@@ -139,7 +139,7 @@ func TestJudge(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := Judge(Manager(3, test.change), test.room)
+			got := Assess(Manager(3, test.change), test.room)
 			if !strings.Contains(got.Obstacle, test.obstacle) || (got.Obstacle == "") != (test.obstacle == "") {
 				t.Errorf("obstacle %q, want %q", got.Obstacle, test.obstacle)
 			}
