@@ -18,8 +18,9 @@ type blame struct {
 	revision string
 	// pod is the last pod that had the blame, once it is gone.
 	pod types.UID
-	// since is when the pod, or the one from which it inherits the blame, first failed. Zero means that there is no blame.
-	since time.Time
+	// failedAt is when the pod, or the one from which it inherits the blame, first failed. since is when its grace period began, which may begin anew.
+	// Zero means that there is no blame.
+	failedAt, since time.Time
 	// graceOver is set if the grace period of the failure policy is over. A longer grace period then comes too late.
 	graceOver bool
 	// told is set if a status has reported the failure. inherited is set if another pod has failed, and this pod replaces it. anew is set if the user
@@ -54,7 +55,7 @@ func (w *World) blamePod(p *corev1.Pod) {
 		hidden.blame.inherited, hidden.blame.told = false, false
 	}
 	if hash := w.hashOf(p); hidden.blame.revision != hash || hidden.blame.since.IsZero() {
-		hidden.blame = blame{revision: hash, since: w.Now}
+		hidden.blame = blame{revision: hash, failedAt: w.Now, since: w.Now}
 		w.logf("  %s fails", p.Name)
 	}
 }

@@ -45,7 +45,7 @@ func (s *synced) countCrashed(hash string) (count int) {
 	recovery := s.Manager.MinReady() + s.Manager.FailureGrace()
 	for _, p := range s.activePods() {
 		hidden := s.hidden[p.UID]
-		isRecent := s.Now.Sub(hidden.blame.since) < recovery-2*time.Second
+		isRecent := s.Now.Sub(hidden.blame.failedAt) < recovery-2*time.Second
 		if s.hashOf(p) == hash && s.isBlamed(p) && isRecent && !hidden.blame.inherited && hidden.updates == 0 && !hidden.byHand && !hidden.interrupted && showsCrash(p) {
 			count++
 		}

@@ -97,7 +97,7 @@ func (v *verdicts) noticePolicy(w *World) {
 		case nodes.IsReady(p):
 			hidden.blame = blame{}
 		default:
-			hidden.blame = blame{revision: w.updateHash, since: w.Now, anew: true}
+			hidden.blame = blame{revision: w.updateHash, failedAt: hidden.blame.failedAt, since: w.Now, anew: true}
 		}
 	}
 }

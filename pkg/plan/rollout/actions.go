@@ -137,6 +137,9 @@ func (m *rollingPlan) terminateSurplus(allowed int) {
 			m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) { return WhySurplus, m.mayTakeDown(pod) && goesFirst(pod) })
 			excess, allowed = excess-(len(m.deletions)-before), allowed-(len(m.deletions)-before)
 		}
+		if excess == 0 {
+			return
+		}
 	}
 	shares := m.shares(excess)
 	m.terminate(min(excess, allowed), func(pod *corev1.Pod) (Why, bool) {

@@ -147,6 +147,10 @@ func TestInPlaceMoves(t *testing.T) {
 			observed: RollingOut(Next(2, only, Limits("1", "0")), Pod(0, V2), Pod(1, V2), Pod(2, Unlabelled)),
 			want:     "-2",
 		},
+		"InPlaceOnly: the only pod is one too many": {
+			observed: RollingOut(Next(0, only, Limits("1", "1")), Pod(1, RefusedChange)),
+			want:     "-1",
+		},
 		"InPlaceOnly: a surplus pod goes that cannot be updated": {
 			observed: RollingOut(Next(2, only, Limits("1", "1")), changed(0), Pod(1, RefusedChange), Pod(3, V2)),
 			want:     "-1",
