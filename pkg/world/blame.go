@@ -234,12 +234,13 @@ func (w *World) noteRecoveries() {
 	}
 }
 
-// startGraceAnew gives the replacement of a lost pod its own time to become ready, once a status has said that the lost pod leaves.
+// startGraceAnew gives the replacement of a lost pod its own time to become ready, once a status has said that the lost pod leaves, unless the time of
+// the lost pod was over by then.
 func (w *World) startGraceAnew(p *corev1.Pod) {
 	known := &w.hidden[p.UID].blame
 	if isTold := slices.ContainsFunc(w.Manager.Status.LeavingPods, func(l v1.LeavingPod) bool {
 		return l.Name == p.Name && l.Cause == v1.LeavingForNodeLoss
-	}); !isTold || known.since.IsZero() || known.graceOver || !w.isLeaving(p) {
+	}); !isTold || known.since.IsZero() || known.graceOver || w.isGraceOver(*known) || !w.isLeaving(p) {
 		return
 	}
 	since := w.Now

@@ -89,23 +89,27 @@ func (s Scope) OfShard(clients Clients, resync time.Duration, part shard.Shard) 
 	return own
 }
 
-// addObjects creates the informers of pods and revisions.
+// addObjects creates the informers of pods and revisions. Each has its own factory, because a factory starts its informers in random order, which no
+// simulation could replay.
 func (s *Scope) addObjects(clients Clients, resync time.Duration, selector string) {
-	factory := kubeinformers.NewSharedInformerFactoryWithOptions(clients.Kube, resync, kubeinformers.WithNamespace(s.Namespace))
-	pods := factory.InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+	newFactory := func() kubeinformers.SharedInformerFactory {
+		factory := kubeinformers.NewSharedInformerFactoryWithOptions(clients.Kube, resync, kubeinformers.WithNamespace(s.Namespace))
+		s.factories = append(s.factories, factory)
+		return factory
+	}
+	pods := newFactory().InformerFor(&corev1.Pod{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 		return s.inform(clients.Kube, &corev1.Pod{}, resync, cache.Indexers{byManager: indexManager}, &checkedSource{
 			resource: corev1.SchemeGroupVersion.WithResource("pods"), selector: selector, client: clients.Metadata,
 			source: listWatch(clients.Kube.CoreV1().Pods(s.Namespace), selector),
 		})
 	})
-	revisions := factory.InformerFor(&appsv1.ControllerRevision{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+	revisions := newFactory().InformerFor(&appsv1.ControllerRevision{}, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
 		return s.inform(clients.Kube, &appsv1.ControllerRevision{}, resync, cache.Indexers{byManager: indexManager}, &checkedSource{
 			resource: appsv1.SchemeGroupVersion.WithResource("controllerrevisions"), selector: selector, client: clients.Metadata,
 			source: listWatch(clients.Kube.AppsV1().ControllerRevisions(s.Namespace), selector),
 		})
 	})
 	s.Pods, s.Revisions = []cache.SharedIndexInformer{pods}, []cache.SharedIndexInformer{revisions}
-	s.factories = append(s.factories, factory)
 }
 
 // inform creates the informer of a source.
