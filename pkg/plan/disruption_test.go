@@ -99,6 +99,20 @@ func TestEachReplacementStandsForOneFailure(t *testing.T) {
 	}
 }
 
+// Two leaving pods have different revisions. A pod of the older revision has replaced the one of the newer revision, and has failed. The next pod of the
+// older revision replaces the other leaving pod.
+func TestReplacementOfLeavingPodKeepsRevision(t *testing.T) {
+	replacesNewer := Annotated(v1.AnnotationReplaces, "uid-web-1")
+	o := superseding(Next(2, Limits("2", "0"), replaceDrained, Paused), Pod(0), Pod(1, OfImage("v0")), FailedPod(2, 2*time.Minute, 0, replacesNewer))
+	got := map[string][]types.UID{}
+	for _, creation := range Make(With(o, cordoned("node-0", "node-1"))).Create {
+		got[creation.Revision.Template().Spec.Containers[0].Image] = creation.Replaces
+	}
+	if want := map[string][]types.UID{"nginx": {"uid-web-0"}, "v0": {"uid-web-1"}}; !reflect.DeepEqual(got, want) {
+		t.Errorf("replace %v, want %v", got, want)
+	}
+}
+
 // A node that rejects all pods is not flooded with pods. Neither is one that rejects the replacement of a leaving pod, which has an older revision than
 // other missing pods would have.
 func TestAlwaysRejected(t *testing.T) {

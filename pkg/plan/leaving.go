@@ -83,11 +83,14 @@ func (p *Plan) keptRevisions(r *rollout.State, revision *history.Revision, missi
 	return kept
 }
 
-// ofLeaving returns the failed pods that were created to replace a leaving pod.
-func (p *Plan) ofLeaving(retries health.Retries) health.Retries {
+// ofLeaving returns the failed pods that were created to replace a leaving pod and are to be replaced by pods of its own revision, on a side of the
+// rollout that has another one.
+func (p *Plan) ofLeaving(r *rollout.State, side, own *history.Revision, retries health.Retries) health.Retries {
 	isOther := func(retry health.Retry) bool {
 		replaced := health.Replaces(retry.Pod)
-		return !slices.ContainsFunc(p.Leaving, func(pod leaving.Pod) bool { return slices.Contains(replaced, pod.UID) })
+		return !slices.ContainsFunc(p.Leaving, func(pod leaving.Pod) bool {
+			return slices.Contains(replaced, pod.UID) && r.RevisionToReplace(pod.Pod, side) == own
+		})
 	}
 	return health.Retries{Waiting: slices.DeleteFunc(retries.Waiting, isOther), Due: slices.DeleteFunc(retries.Due, isOther)}
 }

@@ -276,7 +276,7 @@ func (p *Plan) fillSide(o Observed, r *rollout.State, revision *history.Revision
 	for len(kept) > 0 {
 		own := kept[0]
 		others := slices.DeleteFunc(slices.Clone(kept), func(other *history.Revision) bool { return other == own })
-		unreplaced = append(unreplaced, p.fill(o, r, own, len(kept)-len(others), p.ofLeaving(r.Retries(own, finished)))...)
+		unreplaced = append(unreplaced, p.fill(o, r, own, len(kept)-len(others), p.ofLeaving(r, revision, own, r.Retries(own, finished)))...)
 		kept = others
 	}
 	return append(unreplaced, p.fill(o, r, revision, missing, r.Retries(revision, finished))...)
