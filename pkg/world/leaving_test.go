@@ -298,7 +298,8 @@ func (s *synced) checkLeavingPace() error {
 	return nil
 }
 
-// countStarting returns how many pods count after the plan, how many of them are starting, and how many pods it creates beyond those that it deletes.
+// countStarting returns how many pods count after the plan, how many of them are starting, and how many pods it creates beyond those that it deletes,
+// and those that users have deleted or relabelled since the last sync.
 func (s *synced) countStarting() (stay, starting, added int) {
 	stay, starting, added = len(s.plan.Create), len(s.plan.Create), len(s.plan.Create)
 	for _, p := range s.activePods() {
@@ -313,6 +314,11 @@ func (s *synced) countStarting() (stay, starting, added int) {
 	for _, p := range s.Pods {
 		if nodes.IsFinished(p) && isDeleted(s.plan, p) {
 			added-- // it has just failed, or was replaced before
+		}
+	}
+	for _, p := range s.verdicts.active {
+		if p.DeletionTimestamp != nil || p.Labels[v1.LabelManager] != s.Manager.Name {
+			added--
 		}
 	}
 	return stay, starting, added
