@@ -316,8 +316,8 @@ func (s *synced) countStarting() (stay, starting, added int) {
 			added-- // it has just failed, or was replaced before
 		}
 	}
-	for _, p := range s.verdicts.active {
-		if p.DeletionTimestamp != nil || p.Labels[v1.LabelManager] != s.Manager.Name {
+	for _, p := range s.Pods {
+		if s.verdicts.active[p.UID] && (p.DeletionTimestamp != nil || p.Labels[v1.LabelManager] != s.Manager.Name) {
 			added--
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plan"
 	"github.com/mycompany/podmanager/pkg/plan/requeue"
@@ -158,6 +160,12 @@ func sync(w *World, v *verdicts) (busy bool, err error) {
 	s.status, changed = w.Report(s.plan, s.failure)
 	w.baking.note(w)
 	v.note(w)
+	if s.failure == nil || v.active == nil {
+		v.active = map[types.UID]bool{}
+	}
+	for _, p := range w.activePods() {
+		v.active[p.UID] = true
+	}
 	return changed || !s.plan.Empty(), check(func(p promise) func(*synced) error { return p.reported })
 }
 

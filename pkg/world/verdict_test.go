@@ -35,8 +35,8 @@ type verdicts struct {
 	forget func()
 	// down has, for each pod, since when every sync with a written status has found it not ready on a node that is not lost, and named it as failing.
 	down map[*corev1.Pod]time.Time
-	// active are the pods that counted after the last sync.
-	active []*corev1.Pod
+	// active are the pods that counted after the last sync in which no request failed, or after one since.
+	active map[types.UID]bool
 }
 
 // named returns the failing pods that the status names for the new revision, and whether there are any.
@@ -55,7 +55,6 @@ func (w *World) isNamed(p *corev1.Pod) bool {
 
 // note is called after the status was reported. A status that was not written has reported nothing.
 func (v *verdicts) note(w *World) {
-	v.active = w.activePods()
 	if w.statusUnwritten {
 		return
 	}
