@@ -50,8 +50,8 @@ func (s *Server) admit(ctx context.Context, review *Review) error {
 	return nil
 }
 
-// checkNamespace refuses to create an object in a namespace that does not exist or is terminating.
-func (s *Server) checkNamespace(r *Request) error {
+// checkNamespace refuses to create an object of this name in a namespace that does not exist or is terminating.
+func (s *Server) checkNamespace(r *Request, name string) error {
 	if r.Resource.has(clusterWide) {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (s *Server) checkNamespace(r *Request) error {
 	case namespace.GetDeletionTimestamp() == nil:
 		return nil
 	}
-	refusal := apierrors.NewForbidden(r.Resource.groupResource(), r.Name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.Namespace))
+	refusal := apierrors.NewForbidden(r.Resource.groupResource(), name, fmt.Errorf("unable to create new content in namespace %s because it is being terminated", r.Namespace))
 	refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{
 		Type: corev1.NamespaceTerminatingCause, Message: fmt.Sprintf("namespace %s is being terminated", r.Namespace), Field: "metadata.namespace",
 	})

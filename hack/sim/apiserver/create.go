@@ -41,7 +41,7 @@ func (s *Server) add(ctx context.Context, r *Request, created Object) (*object, 
 	if err := s.initialize(r, created); err != nil {
 		return nil, err
 	}
-	if err := s.checkNamespace(r); err != nil {
+	if err := s.checkNamespace(r, created.GetName()); err != nil {
 		return nil, err
 	}
 	if err := s.admit(ctx, &Review{Request: r, Operation: Create, Object: created}); err != nil {

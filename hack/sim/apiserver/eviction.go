@@ -52,9 +52,7 @@ func (s *Server) evict(ctx context.Context, r *Request) (*answer, error) {
 	if _, _, err := s.remove(ctx, r, &options); err != nil {
 		return nil, err
 	}
-	evicted := object200(success(nil))
-	evicted.code = http.StatusCreated
-	return evicted, nil
+	return created201(), nil
 }
 
 // checkBudget refuses an eviction that the pod's disruption budget does not allow. Otherwise it counts the eviction.

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -128,13 +129,27 @@ func keepUnlessResized(pod, old *corev1.Pod) field.ErrorList {
 	for i, c := range pod.Spec.Containers {
 		resized.Spec.Containers[i].Resources, resized.Spec.Containers[i].ResizePolicy = c.Resources, c.ResizePolicy
 	}
-	var errs field.ErrorList
+	errs := checkLimits(resized)
 	if qosOf(old) != qosOf(resized) {
 		errs = append(errs, field.Invalid(path, old.Status.QOSClass, "Pod QOS Class may not change as a result of resizing"))
 	}
 	setDefault(&pod.UID, old.UID)
 	resized.UID = pod.UID // so that a request with another pod's UID is refused
 	*pod = *resized
+	return errs
+}
+
+// checkLimits refuses requests above the limits.
+func checkLimits(pod *corev1.Pod) (errs field.ErrorList) {
+	for i, c := range pod.Spec.Containers {
+		path := field.NewPath("spec", "containers").Index(i).Child("resources", "requests")
+		for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+			request, limit := c.Resources.Requests[name], c.Resources.Limits[name]
+			if _, isLimited := c.Resources.Limits[name]; isLimited && request.Cmp(limit) > 0 {
+				errs = append(errs, field.Invalid(path, request.String(), fmt.Sprintf("must be less than or equal to %s limit of %s", name, limit.String())))
+			}
+		}
+	}
 	return errs
 }
 

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -239,6 +240,13 @@ func (r *Resource) etcdPrefix() string {
 
 // now returns the current time in the precision of objects.
 func now() metav1.Time { return metav1.NewTime(time.Now().Truncate(time.Second)) }
+
+// created201 returns the answer to a binding or an eviction.
+func created201() *answer {
+	status := success(nil)
+	status.Code = http.StatusCreated
+	return &answer{code: http.StatusCreated, body: encode(status)}
+}
 
 // success returns the answer to a request that returns no object.
 func success(details *metav1.StatusDetails) *metav1.Status {

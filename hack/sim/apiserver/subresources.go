@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -88,6 +87,9 @@ func (s *Server) bind(r *Request) (*answer, error) {
 	if err := decodeInto(r.Body, binding); err != nil {
 		return nil, err
 	}
+	if binding.Name != r.Name {
+		return nil, apierrors.NewBadRequest("name in URL does not match name in Binding object")
+	}
 	_, err := s.modify(r, func(present *object) (Object, error) {
 		if err := checkUID(r, string(binding.UID), present); err != nil {
 			return nil, err
@@ -115,7 +117,5 @@ func (s *Server) bind(r *Request) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	bound := object200(success(nil))
-	bound.code = http.StatusCreated
-	return bound, nil
+	return created201(), nil
 }

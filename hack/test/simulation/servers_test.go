@@ -9,7 +9,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,6 +29,8 @@ type server struct {
 	namespace string
 	// seen has, for each object, the resourceVersion and the UID in the last answer about it, and the resourceVersion before that.
 	seen map[string]identity
+	// next is the token for the next page of the last list.
+	next string
 }
 
 type identity struct{ version, before, uid string }
@@ -68,8 +72,8 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
-// request is a request that goes to both servers. In Path and Body, $NS is the namespace, and $RV, $OLD and $UID are the resourceVersion of the
-// object that About names, the one before that, and its UID.
+// request is a request that goes to both servers. In Path and Body, $NS is the namespace, $CONTINUE the token for the next page of the last
+// list, and $RV, $OLD and $UID are the resourceVersion of the object that About names, the one before that, and its UID.
 type request struct {
 	Method, Path, Type, Body string
 	About                    string
@@ -83,7 +87,7 @@ type answer struct {
 
 func (s *server) fill(text, about string) string {
 	known := s.seen[about]
-	return strings.NewReplacer("$NS", s.namespace, "$RV", known.version, "$OLD", known.before, "$UID", known.uid).Replace(text)
+	return strings.NewReplacer("$NS", s.namespace, "$CONTINUE", url.QueryEscape(s.next), "$RV", known.version, "$OLD", known.before, "$UID", known.uid).Replace(text)
 }
 
 // do sends a request.
@@ -119,6 +123,9 @@ func (s *server) remember(body map[string]any) {
 	metadata, _ := body["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	version, _ := metadata["resourceVersion"].(string)
+	if next, _ := metadata["continue"].(string); next != "" {
+		s.next = next
+	}
 	if name == "" || version == "" {
 		return
 	}
@@ -145,6 +152,9 @@ func (p *pair) same(r request) {
 	}
 }
 
+// differences matches the difference of two pods at the end of a refusal, which is not simulated.
+var differences = regexp.MustCompile(`\\n@@ (?:[^"\\]|\\.)*`)
+
 // normalise returns an answer as text, without what differs between any two servers.
 func (s *server) normalise(a answer) string {
 	body := a.Body
@@ -153,6 +163,7 @@ func (s *server) normalise(a answer) string {
 	if err != nil {
 		return err.Error()
 	}
+	text = differences.ReplaceAll(text, nil)
 	for name, known := range s.seen {
 		replacer := strings.NewReplacer(known.uid, "UID-"+name)
 		text = []byte(replacer.Replace(string(text)))
@@ -171,8 +182,7 @@ func (s *server) clean(body map[string]any) {
 		}
 	}
 	if body["kind"] == "Pod" || body["spec"] != nil && strings.Contains(fmt.Sprint(body["spec"]), "containers:") && body["status"] != nil {
-		delete(body, "spec") // admission plugins and defaults are not simulated
-		delete(body, "status")
+		body["spec"], body["status"] = comparable(body) // admission plugins and defaults are not simulated
 	}
 	items, _ := body["items"].([]any)
 	for _, item := range items {
@@ -182,4 +192,23 @@ func (s *server) clean(body map[string]any) {
 			delete(fields, "apiVersion")
 		}
 	}
+}
+
+// comparable returns the parts of a pod's spec and status that both servers set alike.
+func comparable(pod map[string]any) (spec, status map[string]any) {
+	full, _ := pod["spec"].(map[string]any)
+	containers, _ := full["containers"].([]any)
+	spec = map[string]any{"nodeName": full["nodeName"]}
+	for _, container := range containers {
+		fields, _ := container.(map[string]any)
+		spec[fmt.Sprint(fields["name"])] = []any{fields["image"], fields["resources"]}
+	}
+	reported, _ := pod["status"].(map[string]any)
+	conditions, _ := reported["conditions"].([]any)
+	status = map[string]any{"phase": reported["phase"]}
+	for _, condition := range conditions {
+		fields, _ := condition.(map[string]any)
+		status[fmt.Sprint(fields["type"])] = []any{fields["status"], fields["reason"], fields["message"]}
+	}
+	return spec, status
 }
