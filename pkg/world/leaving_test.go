@@ -115,8 +115,11 @@ func playDisrupted(w *World) error {
 // checkDrains checks that drains with a PodDisruptionBudget have ended if spec.disruption replaces drained pods and there is room, and that zero
 // replicas leave no pods.
 func (w *World) checkDrains() error {
-	desired, left := w.Manager.DesiredReplicas(), 0
-	for _, p := range slices.Concat(w.activePods(), w.leavingPods()) {
+	desired, left, leave := w.Manager.DesiredReplicas(), 0, w.leavingPods()
+	if len(leave) < w.Manager.DesiredReplicas() { // otherwise no further pod may leave, until those are evicted
+		leave = append(leave, w.activePods()...)
+	}
+	for _, p := range leave {
 		if w.disruption.draining[p.Spec.NodeName] && w.IsCordoned(p.Spec.NodeName) && w.isOurs(p) {
 			left++
 		}
