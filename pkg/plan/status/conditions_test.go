@@ -211,6 +211,12 @@ func TestRolloutConditions(t *testing.T) {
 			ready:    "False/RolloutHalted", message: "every pod is updated to NEW, but too many fail: web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
 		},
+		"halted with all pods updated, and paused": { // the pods are ready for a moment
+			observed:  RollingOut(Next(3, one, Paused, Rollback, failedAt(time.Minute, "uid-web-2")), Pod(0, V2), Pod(1, V2), Pod(2, V2)),
+			ready:     "False/RolloutHalted",
+			message:   "every pod is updated to NEW, but too many fail: web-2: has failed, and has not been ready for long enough since; paused, so it is not rolled back",
+			available: "True/EnoughReplicas", progressing: "False/RolloutHalted", stalled: "-",
+		},
 		"halted, and not recovered in time": {
 			observed: RollingOut(Next(3, one, failingFor(time.Minute)), bad...),
 			ready:    "False/RolloutHalted", message: "halted with 1 pod updated to NEW: web-2: container app: CrashLoopBackOff: Error, exit code 3",

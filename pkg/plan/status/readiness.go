@@ -131,7 +131,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
 		return notReady(v1.ReasonRolledBack, "%s", text), true
 	case rollout.IsUnstarted():
 		return notReady(v1.ReasonPaused, "%s", unstarted(counts, r.Budget.Desired)), true
-	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted):
+	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted || rollout.Frozen == v1.ReasonPaused && rollout.Outdated() == 0):
 		return notReady(v1.ReasonHalted, "%s", halted(r, counts)), true
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return notReady(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle), true
@@ -175,6 +175,9 @@ func halted(r Report, counts v1.PodManagerStatus) string {
 	why := failure(r.Rollout.State)
 	if isGone(r.Rollout.State) {
 		why += fmt.Sprintf(": correct the template, or run kubectl pm undo %[1]s or kubectl pm retry %[1]s", r.Manager.Name)
+	}
+	if r.Manager.Spec.Paused && r.Manager.OnFailure() == v1.RollbackOnFailure {
+		why += "; paused, so it is not rolled back"
 	}
 	if areAllUpdated(r.Manager, &counts) {
 		return fmt.Sprintf("every pod is updated to %s, but too many fail: %s", counts.UpdateRevision, why)

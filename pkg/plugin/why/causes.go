@@ -104,7 +104,7 @@ func closerCause(s snapshot.Snapshot, reason string) cause {
 		return causeOf(v1.ReasonStuck)
 	case reason == v1.ReasonTooFew && s.Manager.Status.TerminatingReplicas > 0 && status.WaitsForTermination(s.Manager):
 		return cause{"Pods are created when others have terminated", verb("get", "-w")}
-	case reason == v1.ReasonPaused && isHalted(s):
+	case s.Manager.Spec.Paused && (reason == v1.ReasonPaused || reason == v1.ReasonHalted) && isHalted(s):
 		return cause{"The rollout is paused and also halted, because pods of the new revision fail", leaveOrResume}
 	case reason == v1.ReasonAllAvailable && unwell(s).Pod != nil: // it crashes, but was ready for a moment
 		return cause{"The pods are available, but not all of them work", lookAtPod}

@@ -105,6 +105,11 @@ func TestFind(t *testing.T) {
 			cause:    "The rollout is paused and also halted, because pods of the new revision fail: paused, 1 of 3 pods updated.",
 			evidence: "pod web-2: container app: CrashLoopBackOff: Error, exit code 3",
 			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm resume web -n ns", pod: "web-2", container: "app", hasLog: true, previous: true},
+		"paused and halted, with all pods updated": {
+			snapshot: seen(RollingOut(Next(2, Limits("0", "1"), Paused), Pod(0, V2), Pod(1, V2, Crashing))),
+			cause:    "The rollout is paused and also halted, because pods of the new revision fail: every pod is updated to ",
+			evidence: "pod web-1: container app: CrashLoopBackOff: Error, exit code 3",
+			next:     "kubectl pm undo web -n ns|kubectl pm set image web app=IMAGE -n ns|kubectl pm resume web -n ns", pod: "web-1", container: "app", hasLog: true, previous: true},
 		"a first image that is not there": {snapshot: seen(Observe(Manager(1), Pod(0, noImage))), cause: "Not all pods are ready: ", evidence: "pod web-0: container app: ErrImagePull",
 			next: "kubectl describe pod web-0 -n ns|kubectl pm set image web app=IMAGE -n ns", pod: "web-0", container: "app"},
 		"a container without its configuration": {snapshot: seen(Observe(Manager(1), Pod(0, Container(Waiting("CreateContainerConfigError", "no secret"), corev1.ContainerState{})))),
