@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -161,31 +162,52 @@ func progressing(r Report, counts v1.PodManagerStatus, ready, stalled verdict) v
 	}
 }
 
-// misconfigured returns the condition Misconfigured, which is true if the spec has a setting that cannot take effect. Otherwise it has no reason.
+// misconfigured returns the condition Misconfigured, which is true if the spec has settings that cannot take effect. Otherwise it has no reason. The
+// first setting determines the reason, and the message names all.
 func misconfigured(r Report) verdict {
+	var reason string
+	var messages []string
+	for _, find := range []func(Report) (reason, message string){forbiddenNodes, uselessFailurePolicy, uselessGracePeriod} {
+		if found, message := find(r); found != "" {
+			reason, messages = cmp.Or(reason, found), append(messages, message)
+		}
+	}
+	if reason == "" {
+		return verdict{}
+	}
+	return verdict{metav1.ConditionTrue, reason, strings.Join(messages, "; ")}
+}
+
+func forbiddenNodes(r Report) (reason, message string) {
+	if !r.Plan.NodesForbidden || !r.Manager.NeedsNodes() {
+		return "", ""
+	}
+	return v1.ReasonNodesForbidden, "disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole " +
+		"with list and watch of nodes to its ServiceAccount, or remove these settings"
+}
+
+func uselessGracePeriod(r Report) (reason, message string) {
+	rolling := r.Manager.Spec.UpdateStrategy.RollingUpdate
+	if rolling == nil || rolling.InPlaceGracePeriodSeconds == 0 || r.Manager.PodUpdatePolicy() != v1.RecreatePods {
+		return "", ""
+	}
+	return v1.ReasonGraceNoEffect, "rollingUpdate.inPlaceGracePeriodSeconds has no effect, because podUpdatePolicy is Recreate: set podUpdatePolicy to " +
+		"InPlaceIfPossible, or remove inPlaceGracePeriodSeconds"
+}
+
+func uselessFailurePolicy(r Report) (reason, message string) {
 	manager := r.Manager
-	if r.Plan.NodesForbidden && manager.NeedsNodes() {
-		return verdict{metav1.ConditionTrue, v1.ReasonNodesForbidden,
-			"disruption.onDrain and disruption.nodeLoss have no effect: the controller may not watch nodes; bind a ClusterRole with list and watch " +
-				"of nodes to its ServiceAccount, or remove these settings"}
-	}
-	if rolling := manager.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.InPlaceGracePeriodSeconds > 0 && manager.PodUpdatePolicy() == v1.RecreatePods {
-		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,
-			"rollingUpdate.inPlaceGracePeriodSeconds has no effect, because podUpdatePolicy is Recreate: set podUpdatePolicy to InPlaceIfPossible, or " +
-				"remove inPlaceGracePeriodSeconds"}
-	}
 	maxFailed, maxUpdating := manager.FailureThreshold(), min(r.Budget.Desired-manager.Partition(), r.Budget.MaxSurge+r.Budget.MaxUnavailable)
 	switch {
 	case manager.OnFailure() == v1.RollbackOnFailure && manager.Strategy() == v1.OnDeleteStrategy:
-		return verdict{metav1.ConditionTrue, v1.ReasonNoEffect,
-			"failurePolicy.onFailure is Rollback, but with OnDelete only you replace pods: the controller can neither roll back nor halt anything"}
+		return v1.ReasonNoEffect, "failurePolicy.onFailure is Rollback, but with OnDelete only you replace pods: the controller can neither roll back nor " +
+			"halt anything"
 	case manager.OnFailure() == v1.ContinueOnFailure || manager.Strategy() == v1.OnDeleteStrategy || maxUpdating == 0 || maxFailed <= maxUpdating:
-		return verdict{}
+		return "", ""
 	}
-	return verdict{metav1.ConditionTrue, v1.ReasonUnreachable, fmt.Sprintf(
-		"failurePolicy.failureThreshold is %s, but the rollout updates at most %s at a time: if none of them becomes ready, only "+
-			"progressDeadlineSeconds ends the rollout; lower failureThreshold%s",
-		pods(maxFailed), pods(maxUpdating), raiseUpdating(r, maxFailed))}
+	return v1.ReasonUnreachable, fmt.Sprintf("failurePolicy.failureThreshold is %s, but the rollout updates at most %s at a time: if none of them "+
+		"becomes ready, only progressDeadlineSeconds ends the rollout; lower failureThreshold%s",
+		pods(maxFailed), pods(maxUpdating), raiseUpdating(r, maxFailed))
 }
 
 // raiseUpdating returns what a user can do, instead of lowering failureThreshold, so that the rollout updates this many pods at a time. It returns

@@ -332,6 +332,22 @@ func TestMisconfigured(t *testing.T) {
 	}
 }
 
+// The condition names all settings that cannot take effect. What matters most determines the reason.
+func TestMisconfiguredTwice(t *testing.T) {
+	graceful := func(m *v1.PodManager) {
+		m.Spec.UpdateStrategy.RollingUpdate = &v1.RollingUpdate{InPlaceGracePeriodSeconds: 10}
+	}
+	status, _ := Compute(Reported(Manager(3, graceful)))
+	if got := ReasonIn(&status, v1.ConditionMisconfigured); got != v1.ReasonGraceNoEffect {
+		t.Errorf("only the grace period: got %q", got)
+	}
+	status, _ = Compute(Reported(Manager(3, graceful, MaxFailed("10"))))
+	message := MessageIn(&status, v1.ConditionMisconfigured)
+	if got := ReasonIn(&status, v1.ConditionMisconfigured); got != v1.ReasonUnreachable || !strings.Contains(message, "failureThreshold") || !strings.Contains(message, "; rollingUpdate.inPlaceGracePeriodSeconds") {
+		t.Errorf("got %q: %s", got, message)
+	}
+}
+
 // If a rollout never reaches failureThreshold, the message names only settings that help.
 func TestHowToReachFailureThreshold(t *testing.T) {
 	for advice, m := range map[string]*v1.PodManager{

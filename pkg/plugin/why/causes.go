@@ -55,6 +55,7 @@ var causes = map[string]cause{
 	v1.ReasonNotEnough:           {"Not enough pods are available", lookAtPod},
 	v1.ReasonUnreachable:         {"A setting cannot take effect", none},
 	v1.ReasonNoEffect:            {"A setting cannot take effect", none},
+	v1.ReasonGraceNoEffect:       {"A setting cannot take effect", none},
 	v1.ReasonNodesForbidden:      {"A setting cannot take effect", none},
 	v1.ReasonReplacementBlocked:  {"No node takes the replacement of a leaving pod", lookAtPod},
 	v1.ReasonReplacementLate:     {"The replacement of a pod that has reached maxPodAgeSeconds does not become available", lookAtPod},

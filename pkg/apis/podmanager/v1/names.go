@@ -113,6 +113,7 @@ const (
 	ReasonReadForbidden       = "ReadForbidden"
 	ReasonUnreachable         = "FailureThresholdUnreachable"
 	ReasonNoEffect            = "FailurePolicyHasNoEffect"
+	ReasonGraceNoEffect       = "InPlaceGracePeriodHasNoEffect"
 	ReasonStuck               = "PodsStuckTerminating"
 	ReasonBackOff             = "FailedPodsBackOff"
 	ReasonInternalError       = "InternalError"
