@@ -63,6 +63,8 @@ func (s Snapshot) doing(pod *corev1.Pod) string {
 		return "draining"
 	case inplace.IsInterrupted(pod) || inplace.IsUpdating(pod):
 		return "in place"
+	case podstate.IsUnmanaged(pod):
+		return "adopted, its template is not known"
 	default:
 		return ""
 	}

@@ -94,6 +94,14 @@ func TestKeptPodsDoNotCount(t *testing.T) {
 	}
 }
 
+// An adopted pod counts as one of the current revision. The tree says that its template is not known.
+func TestAdoptedPodIsNamed(t *testing.T) {
+	s := seen(Observe(Manager(2), Pod(0), Pod(1, Unlabelled)))
+	if got := text.Join(Draw(s, text.Style{})); strings.Count(got, "adopted, its template is not known") != 1 {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // The tree can be drawn on a terminal of any width.
 func TestDrawOnAnyWidth(t *testing.T) {
 	for width := 1; width < 200; width++ {
