@@ -76,6 +76,11 @@ var rolloutTable = []entry{
 		after:  "len(r.OldPods)+len(r.MustMovePods) > 0) && r.failing() > 1000",
 	},
 	{
+		name: "pause-hides-halt", about: "a paused PodManager is Ready although its revision has failed", by: byWorld, file: "pkg/plan/status/readiness.go",
+		before: " || rollout.Frozen == v1.ReasonPaused && rollout.Outdated() == 0",
+		after:  "",
+	},
+	{
 		name: "halts-late", about: "one more pod than failureThreshold has to fail", by: byWorld, file: "pkg/plan/rollout/state.go",
 		before: "len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail()",
 		after:  "len(r.OldPods)+len(r.MustMovePods) > 0) && r.TooManyFail() && r.failing() > r.Manager.FailureThreshold()",

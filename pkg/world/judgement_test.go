@@ -94,7 +94,8 @@ func (s *synced) checkGrace() error {
 	return nil
 }
 
-// checkReady checks that Ready is true only while the desired number of pods serves, and there are no other active pods.
+// checkReady checks that Ready is true only while the desired number of pods serves, and there are no other active pods. A rollout in which too many
+// pods have failed is not Ready, even if all pods serve for a moment and the PodManager is paused.
 func (s *synced) checkReady() error {
 	if !meta.IsStatusConditionTrue(s.status.Conditions, v1.ConditionReady) {
 		return nil
@@ -102,6 +103,20 @@ func (s *synced) checkReady() error {
 	serving, active := s.countServing(), len(s.activePods())
 	if wanted := s.Manager.DesiredReplicas(); serving < wanted || active != wanted {
 		return fmt.Errorf("%d of %d pods serve, %d are wanted: %s", serving, active, wanted, messageOf(&s.status, v1.ConditionReady))
+	}
+	isStored := slices.ContainsFunc(s.observed.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == s.before.CurrentRevision })
+	if s.Manager.OnFailure() == v1.ContinueOnFailure || s.Manager.Strategy() == v1.OnDeleteStrategy || s.status.Rollout == nil ||
+		s.Manager.DesiredReplicas() == 0 || !isStored { // without another revision there is no halt
+		return nil
+	}
+	failing := 0
+	for _, pod := range s.status.Rollout.Failing {
+		if !pod.Recovered {
+			failing++
+		}
+	}
+	if failing >= s.Manager.FailureThreshold() {
+		return fmt.Errorf("%d pods of the new revision have failed: %s", failing, messageOf(&s.status, v1.ConditionReady))
 	}
 	return nil
 }
