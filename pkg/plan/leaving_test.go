@@ -142,6 +142,8 @@ func TestLeaving(t *testing.T) {
 		"old, no surge, no budget":    {observed: Observe(Manager(2, noSurge, replaceOld), Pod(0, old, NotReady), Pod(1, older))},
 		"young":                       {observed: Observe(Manager(1, surge, replaceOld), Pod(0, young))},
 		"old, paused":                 {observed: Observe(Manager(1, surge, replaceOld, Paused), Pod(0, old))},
+		"old, rolled back":            {observed: RollingOut(Next(2, noSurge, replaceOld, OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0, old), Pod(1, older)), deletes: []string{"web-1"}},
+		"old, being rolled back":      {observed: RollingOut(Next(2, noSurge, replaceOld, OnFailure(v1.RollbackOnFailure), FailedNow), Pod(0, old), Pod(1, young), Pod(2, V2, young)), deletes: []string{"web-2"}},
 		"old, during a rollout":       {observed: RollingOut(Next(2, noSurge, replaceOld), Pod(0, old), Pod(1, V2, NotReady))},
 	}
 	for name, test := range tests {

@@ -31,7 +31,8 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 		moved := w.Settle()
 		if w.areAllRenewed(began) {
-			if after := w.countNew(); after != before && isKnown {
+			isRolledBack := reasonOf(&w.Manager.Status, v1.ConditionReady) == v1.ReasonRolledBack // since the renewal began
+			if after := w.countNew(); after != before && isKnown && !isRolledBack {
 				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
 			}
 			return nil

@@ -115,10 +115,10 @@ func (r *State) findStops() {
 }
 
 // IsAtRest reports whether there is no rollout, halt or pause: all pods have the revision that they should have, and the new revision has proved
-// itself, unless a partition holds it back.
+// itself, unless a partition holds it back, or it was rolled back.
 func (r *State) IsAtRest() bool {
 	isBaking := r.isRolling() && r.DesiredUpdated() == r.Manager.DesiredReplicas()
-	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.RolledBack && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
+	return (r.Frozen == "" || r.Frozen == v1.ReasonUpdateOnDelete) && !r.IsHalted() && r.Outdated() == 0 && len(r.FailingPods) == 0 &&
 		!isBaking
 }
 
