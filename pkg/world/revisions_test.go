@@ -130,11 +130,13 @@ func (s *synced) checkLeftAlone() error {
 	return nil
 }
 
-// mustHalt reports whether failureThreshold pods of the new revision have failed, as the status says, and are still down.
+// mustHalt reports whether failureThreshold pods of the new revision have failed, as the status says, and are still down. The failure of a pod that
+// left a lost node has passed to its replacement: if the node returns, the two count once.
 func (s *synced) mustHalt() bool {
 	down := 0
 	for _, p := range s.activePods() {
-		if blame := s.hidden[p.UID].blame; s.hashOf(p) == s.updateHash && s.isBlamed(p) && blame.told && !blame.inherited && !nodes.IsReady(p) {
+		if blame := s.hidden[p.UID].blame; s.hashOf(p) == s.updateHash && s.isBlamed(p) && blame.told && !blame.inherited && !nodes.IsReady(p) &&
+			s.replacementOf(p.UID, s.updateHash) == nil {
 			down++
 		}
 	}
