@@ -41,8 +41,9 @@ type judge struct {
 	pods     map[types.UID]*corev1.Pod
 	// out has the time at which a node stopped being cordoned or lost. The time is zero while the node still is.
 	out map[string]time.Time
-	// ready and unready have the times at which a pod last became ready, and last stopped being ready.
-	ready, unready map[types.UID]time.Time
+	// ready has the time at which a pod last became ready, and unready how it last stopped being ready.
+	ready   map[types.UID]time.Time
+	unready map[types.UID]downtime
 	// orphaned has the time at which a pod lost its owner. sent has the time at which the controller sent a write, heldAt the Leases that the process
 	// held then, and looked the time at which a replica last sent a get of a PodManager.
 	orphaned map[types.UID]time.Time
@@ -87,7 +88,7 @@ type write struct {
 
 func newJudge(c *Cluster) *judge {
 	return &judge{c: c, managers: map[types.UID]*managed{}, pods: map[types.UID]*corev1.Pod{}, out: map[string]time.Time{}, pace: newPace(), timely: newTimely(),
-		ready: map[types.UID]time.Time{}, unready: map[types.UID]time.Time{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{},
+		ready: map[types.UID]time.Time{}, unready: map[types.UID]downtime{}, orphaned: map[types.UID]time.Time{}, sent: map[*apiserver.Request]time.Time{},
 		heldAt: map[*apiserver.Request]map[string]bool{}, looked: map[string]time.Time{}, leases: map[string]holding{}, deployed: map[string]settings{}}
 }
 
@@ -210,6 +211,12 @@ func decoded(c *apiserver.Change, before *v1.PodManager) *v1.PodManager {
 	return manager
 }
 
+// downtime is the time at which a pod of an owner stopped being ready.
+type downtime struct {
+	owner types.UID
+	since time.Time
+}
+
 func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	uid := uidOf(c)
 	before := j.pods[uid]
@@ -218,7 +225,9 @@ func (j *judge) seePod(c *apiserver.Change, pod *corev1.Pod) {
 	}
 	j.checkOrphan(before, c)
 	if pod == nil {
-		delete(j.pods, uid)
+		if delete(j.pods, uid); before != nil && serves(before) {
+			j.unready[uid] = downtime{ownerOf(before), time.Now()}
+		}
 		return
 	}
 	j.pods[uid] = pod
@@ -237,7 +246,7 @@ func (j *judge) seeReadiness(before, pod *corev1.Pod, c *apiserver.Change) {
 	case isReady && !wasReady:
 		j.ready[pod.UID] = time.Now()
 	case wasReady && !isReady:
-		j.unready[pod.UID] = time.Now()
+		j.unready[pod.UID] = downtime{ownerOf(before), time.Now()}
 		if isReplica(c.Request) && c.Request.Verb == "delete" {
 			j.checkAvailable(before, c)
 		}
@@ -354,16 +363,21 @@ func (m *managed) recent() (recent want) {
 	return recent
 }
 
-// checkAvailable checks that enough other pods are ready when the controller takes a ready pod down. Pods that have just become unready count as
-// ready, because the controller cannot know yet.
+// checkAvailable checks that enough other pods are ready when the controller takes a ready pod down. Pods that became unready shortly before it sent the
+// request, or while a webhook kept the request waiting, count as ready, because the controller could not know.
 func (j *judge) checkAvailable(before *corev1.Pod, c *apiserver.Change) {
 	known := j.managers[ownerOf(before)]
 	if known == nil || known.isGone || j.wasRewound || time.Since(j.ready[before.UID]) < available {
 		return
 	}
-	count := 0
+	count, sent := 0, j.sent[c.Request]
 	for uid, pod := range j.pods {
-		if uid != before.UID && ownerOf(pod) == ownerOf(before) && (isActive(pod) && nodes.IsReady(pod) || time.Since(j.unready[uid]) < grace) {
+		if uid != before.UID && ownerOf(pod) == ownerOf(before) && serves(pod) {
+			count++
+		}
+	}
+	for uid, down := range j.unready { // pods that are gone are among them
+		if pod := j.pods[uid]; uid != before.UID && down.owner == ownerOf(before) && !serves(pod) && sent.Sub(down.since) < grace {
 			count++
 		}
 	}

@@ -282,8 +282,10 @@ func (g *Group) setWorking(t *term, isWorking bool) {
 // stopAll gives up all shards and waits until their work has stopped.
 func (g *Group) stopAll() error {
 	g.mu.Lock()
-	for _, t := range g.terms {
-		t.giveUp("")
+	for _, part := range shard.All(g.count) { // in order, so that a simulation can be replayed
+		if t, found := g.terms[part]; found {
+			t.giveUp("")
+		}
 	}
 	g.mu.Unlock()
 	g.running.Wait()

@@ -343,13 +343,17 @@ func (s *synced) renewed() (pods []*corev1.Pod) {
 }
 
 // checkAge checks that at most one pod at a time is deleted, or begins to leave, because of its age. That must be the oldest one. During a rollout, a
-// halt or a pause, no pod may leave for that reason.
+// rollback, a halt or a pause, no pod may leave for that reason.
 func (s *synced) checkAge() error {
 	renewed := s.renewed()
 	if s.disruption == nil || len(renewed) == 0 {
 		return nil
 	}
-	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != s.updateHash }
+	wanted := s.updateHash
+	if s.isRolledBack() {
+		wanted = s.currentHash()
+	}
+	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != wanted }
 	isRollout := slices.ContainsFunc(s.activePods(), isMoving) && s.Manager.Partition() == 0 && s.Manager.Strategy() == v1.RollingUpdateStrategy
 	if len(renewed) > 1 || s.Manager.Spec.Paused || isRollout || s.mustHalt() {
 		return fmt.Errorf("%v are renewed; paused %v, rollout %v, halt %v", podstate.PodName(s.Manager.Name, len(renewed)), s.Manager.Spec.Paused, isRollout, s.mustHalt())
