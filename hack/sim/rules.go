@@ -166,12 +166,15 @@ func (r *rules) remove(gone *rule) {
 	}
 }
 
-// calm removes all rules.
+// calm removes all rules, and quotas that are left: an outage may have lost the deletion of one, and a restore may have brought one back.
 func (r *rules) calm() {
 	r.mu.Lock()
 	active := slices.Clone(r.active)
 	r.mu.Unlock()
 	for _, rule := range active {
 		r.remove(rule)
+	}
+	for _, namespace := range namespaces {
+		_ = r.c.kube.CoreV1().ResourceQuotas(namespace).DeleteCollection(r.c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	}
 }

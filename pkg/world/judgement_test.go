@@ -106,7 +106,7 @@ func (s *synced) checkReady() error {
 	}
 	isStored := slices.ContainsFunc(s.observed.Revisions, func(r *appsv1.ControllerRevision) bool { return r.Name == s.before.CurrentRevision })
 	if s.Manager.OnFailure() == v1.ContinueOnFailure || s.Manager.Strategy() == v1.OnDeleteStrategy || s.status.Rollout == nil ||
-		s.Manager.DesiredReplicas() == 0 || !isStored { // without another revision there is no halt
+		s.Manager.DesiredReplicas() <= s.Manager.Partition() || !isStored { // without another revision, or a pod to update, there is no halt
 		return nil
 	}
 	failing := 0
