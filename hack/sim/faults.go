@@ -147,8 +147,10 @@ func (l *line) After(ctx context.Context, r *apiserver.Request, status int) erro
 		}
 		return errReset
 	}
-	l.onAnswer(l, r, status)
-	return nil
+	if ctx.Err() == nil { // otherwise the process no longer waits for the answer
+		l.onAnswer(l, r, status)
+	}
+	return ctx.Err()
 }
 
 func (l *line) hasEnded() bool {
