@@ -125,17 +125,15 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		if strategy := manager.Strategy(); strategy != v1.RollingUpdateStrategy {
 			return Change{}, fmt.Errorf("%s has the update strategy %s, which has no partition to lower", manager.Name, strategy)
 		}
-		limits := ptr.Deref(manager.Spec.UpdateStrategy.RollingUpdate, v1.RollingUpdate{})
-		before := ptr.Deref(limits.Partition, intstr.FromInt32(0))
-		if before.String() == to.String() {
-			return nothing("has the partition %s already", to.String())
-		}
-		after := manager.DeepCopy()
-		limits.Partition = &to
-		after.Spec.UpdateStrategy.RollingUpdate = &limits
-		if after.Partition() > manager.Partition() {
+		before := ptr.Deref(ptr.Deref(manager.Spec.UpdateStrategy.RollingUpdate, v1.RollingUpdate{}).Partition, intstr.FromInt32(0))
+		switch difference, isRounded := comparePartitions(manager, to, before); {
+		case difference > 0:
 			return Change{}, fmt.Errorf("promote only lowers the partition: %s is above the present %s; to raise it, edit spec.updateStrategy of %s; "+
 				"to return to an earlier revision, run '%s'", to.String(), before.String(), manager.Name, text.Hint(manager.Namespace, "undo", manager.Name))
+		case difference == 0 && isRounded:
+			return nothing("has the partition %s already, and %s of its %d pods are as many", before.String(), to.String(), manager.DesiredReplicas())
+		case difference == 0:
+			return nothing("has the partition %s already", before.String())
 		}
 		c := Change{Said: fmt.Sprintf("promoted: partition %s, was %s", to.String(), before.String())}
 		if manager.Spec.UpdateStrategy.RollingUpdate == nil {
@@ -146,4 +144,20 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		c.Said += waits(manager, "more pods are updated")
 		return c, nil
 	}
+}
+
+// comparePartitions returns by how much a partition is above the present one: in percent if both are percentages, which differ for another number of
+// replicas even if they mean equally many pods now, and in pods if both are numbers. A number and a percentage are compared as numbers of pods, which
+// are rounded, unless one of them is 0.
+func comparePartitions(manager *v1.PodManager, to, before intstr.IntOrString) (difference int, isRounded bool) {
+	own := func(value intstr.IntOrString) int {
+		scaled, _ := intstr.GetScaledValueFromIntOrPercent(&value, 100, false) // 0, like an invalid value, holds no pod back
+		return scaled
+	}
+	if to.Type == before.Type || own(to) == 0 || own(before) == 0 {
+		return own(to) - own(before), false
+	}
+	after := manager.DeepCopy()
+	after.Spec.UpdateStrategy.RollingUpdate.Partition = &to
+	return after.Partition() - manager.Partition(), true
 }
