@@ -130,13 +130,19 @@ var ofKubectl = map[string]bool{
 
 // oneName refuses any number of arguments except one, the name of a PodManager.
 func oneName(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 1:
-		return nil
-	case 0:
+	if len(args) == 0 {
 		return fmt.Errorf("the name of a PodManager is missing: %s NAME", cmd.CommandPath())
-	default:
-		return fmt.Errorf("%s takes the name of one PodManager, and there are %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+	}
+	return atMost(1, "the name of one PodManager")(cmd, args)
+}
+
+// atMost refuses more than most arguments. takes says what the verb takes.
+func atMost(most int, takes string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= most {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s, and there are %d arguments: %s", cmd.CommandPath(), takes, len(args), strings.Join(args, " "))
 	}
 }
 
