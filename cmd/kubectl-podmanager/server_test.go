@@ -32,7 +32,9 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 			answer = manager
 		case resource == "nope":
 			w.WriteHeader(http.StatusNotFound)
-			answer = apierrors.NewNotFound(schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}, "nope").Status()
+			missing := apierrors.NewNotFound(schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}, "nope").Status()
+			missing.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"} // otherwise client-go takes it for the answer of a proxy
+			answer = missing
 		case resource == "pods":
 			answer = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*plantest.Pod(0)}}
 		case resource == "controllerrevisions":
@@ -50,6 +52,12 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 		}
 	}))
 	t.Cleanup(server.Close)
+	return kubeconfigFor(t, server)
+}
+
+// kubeconfigFor returns the name of a kubeconfig for a server.
+func kubeconfigFor(t *testing.T, server *httptest.Server) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "namespace": "ns"}}],
 		"clusters": [{"name": "a", "cluster": {"server": %q}}]}`, server.URL)
@@ -112,6 +120,27 @@ func TestOneOfTwoNamesIsMissing(t *testing.T) {
 			const missing = "error: there is no PodManager nope in namespace ns"
 			if code != 1 || out.String() != "podmanager.apps.mycompany.com/"+want || !strings.HasPrefix(errOut.String(), missing) {
 				t.Errorf("exit code %d\n%s%s\nwant 1, %sand %s", code, out.String(), errOut.String(), want, missing)
+			}
+		})
+	}
+}
+
+// Every verb that needs a PodManager says that the CRD is missing, and not that there is no PodManager of this name.
+func TestWithoutTheCRD(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler()) // the API server answers "404 page not found", too
+	t.Cleanup(server.Close)
+	kubeconfig := kubeconfigFor(t, server)
+	for _, arguments := range []string{
+		"get", "get web", "get web -w", "status web", "why web", "logs web", "history web", "diff web", "undo web", "restart web", "retry web", "pause web",
+		"promote web", "set image web app=x", "scale web --replicas 2", "exec web -- sh", "port-forward web 80", "simulate web --replicas 2",
+	} {
+		t.Run(arguments, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "pm"}
+			code := p.run(t.Context(), append([]string{"--kubeconfig", kubeconfig}, strings.Fields(arguments)...))
+			want := "error: " + server.URL + " does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml"
+			if code != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), want) {
+				t.Errorf("exit code %d\n%s%s\nwant 1 and %s", code, out.String(), errOut.String(), want)
 			}
 		})
 	}
