@@ -24,6 +24,8 @@ const (
 	NewPod  = "new pod"
 	// WithNewPod is for a field that could be changed without a new pod, if another field of the same change needs one.
 	WithNewPod = "with the new pod"
+	// WhenDeleted is for OnDelete, where only a user replaces pods.
+	WhenDeleted = "when you delete the pod"
 	// Impossible is for a change that needs new pods while podUpdatePolicy forbids them.
 	Impossible = "impossible"
 	// Nothing is for a change of the template to one that all pods have already.
@@ -66,6 +68,9 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 		d.How, d.Why = besidesRestart(from, to, d.Fields[0].Path, policy)
 	}
 	switch {
+	case manager.Strategy() == v1.OnDeleteStrategy:
+		d.replace(NewPod)
+		d.How, d.Why = WhenDeleted, neverInPlace(manager)
 	case d.How != NewPod && policy == v1.RecreatePods:
 		d.replace(NewPod)
 		d.How, d.Why = NewPod, neverInPlace(manager)
@@ -212,6 +217,8 @@ func (d Difference) Summary() string {
 		return "The template stays the same."
 	case NewPod:
 		return "Pods are replaced: " + d.Why + "."
+	case WhenDeleted:
+		return "Pods stay as they are until you delete them: " + d.Why + "."
 	case Impossible:
 		return "Pods stay as they are: " + d.Why + "."
 	case Nothing:
