@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -82,10 +83,16 @@ func TestUndoSays(t *testing.T) {
 		missing []string
 		want    string
 	}{
-		"a rolling update":                    {Limits("0", "1"), append(Pods3(), Pod(3, OfImage("v2"))), nil, ""},
-		"OnDelete":                            {onDelete, append(Pods3(), Pod(3, OfImage("v2"))), nil, deleted},
-		"OnDelete, and no pod has changed":    {onDelete, Pods3(), nil, ""},
-		"paused":                              {Paused, append(Pods3(), Pod(3, OfImage("v2"))), nil, later},
+		"a rolling update":                 {Limits("0", "1"), append(Pods3(), Pod(3, OfImage("v2"))), nil, ""},
+		"OnDelete":                         {onDelete, append(Pods3(), Pod(3, OfImage("v2"))), nil, deleted},
+		"OnDelete, and no pod has changed": {onDelete, Pods3(), nil, ""},
+		"paused":                           {Paused, []*corev1.Pod{Pod(0), Pod(1), Pod(2, OfImage("v2"))}, nil, later},
+		"paused, and one is surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"))), nil,
+			" (it is paused; the surplus pod web-2 is deleted at once, and outdated pods are updated once it is resumed)"},
+		"paused, and the other one is surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"), NotReady)), nil,
+			" (it is paused; the surplus pod web-3 is deleted at once)"},
+		"paused, and the other ones are surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"), NotReady), Pod(4, OfImage("v2"), NotReady)), nil,
+			" (it is paused; 2 surplus pods are deleted at once)"},
 		"paused, and no pod has changed":      {Paused, Pods3(), nil, ""},
 		"paused, and the last one is leaving": {Paused, append(Pods3(), Pod(3, OfImage("v2"), Terminating)), nil, ""},
 		"paused, without pods":                {Paused, nil, nil, later},
@@ -104,8 +111,9 @@ func TestUndoSays(t *testing.T) {
 			if want := "undone, to revision 4" + test.want; err != nil || c.Said != want {
 				t.Errorf("got  %s\nwant %s; %v", c.Said, want, err)
 			}
-			if isShown := revisions.Undo(s, to).How == revisions.Nothing; isShown && test.want != "" {
-				t.Errorf("undo shows that no pod changes, and says %q", c.Said)
+			shown := revisions.Undo(s, to).How
+			if shown == revisions.Nothing && test.want != "" || (shown == revisions.OnlySurplus) != strings.HasSuffix(c.Said, "deleted at once)") {
+				t.Errorf("undo shows %q, and says %q", shown, c.Said)
 			}
 		})
 	}

@@ -224,6 +224,22 @@ func TestDiffForPods(t *testing.T) {
 	}
 }
 
+// During a pause, no pod is replaced, but a pod above replicas is deleted.
+func TestDiffInPause(t *testing.T) {
+	s := stored("b", "nginx", "nginx", "b")
+	s.Manager.Spec.Paused = true
+	s = snapshot.New(s.Manager, append(Pods3(), Pod(3, OfImage("b"), NotReady)), s.Stored, nil, Now)
+	to, err := revisions.Previous(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := revisions.Undo(s, to)
+	const want = "Surplus pods are deleted, and no other pod changes: all that stay have revision 1 already."
+	if got.Summary() != want || got.Fields[0].How != "no new pod" {
+		t.Errorf("got %q", got.Lines(text.Style{}))
+	}
+}
+
 // With OnDelete, only a user replaces pods, whatever differs.
 func TestDiffOnDelete(t *testing.T) {
 	const want = "Pods stay as they are until you delete them: the update strategy is OnDelete."
