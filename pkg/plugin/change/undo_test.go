@@ -2,6 +2,8 @@ package change_test
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -116,6 +118,46 @@ func TestUndoSays(t *testing.T) {
 				t.Errorf("undo shows %q, and says %q", shown, c.Said)
 			}
 		})
+	}
+}
+
+// If the user has left a revision that failed, retry says how to try it again.
+func TestRetryAnother(t *testing.T) {
+	const none = "no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; " +
+		"to replace the pods, run 'kubectl pm restart web -n ns'"
+	mark := func(failed ...string) snapshot.Snapshot {
+		present := Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 })
+		s := snapshot.New(present, Pods3(), Versions("v1", "v2", "v3", "nginx"), nil, Now)
+		for _, revision := range s.History() {
+			for _, stored := range s.Stored {
+				if stored.Name == revision.Name && slices.Contains(failed, snapshot.Images(revision.Template)) {
+					metav1.SetMetaDataAnnotation(&stored.ObjectMeta, v1.AnnotationFailed, "2026-01-01T00:00:00Z")
+				}
+			}
+		}
+		return s
+	}
+	again := func(number string) string {
+		return "the present template of web has not failed, so there is nothing to retry; revision " + number +
+			" has failed before: to try it again, run 'kubectl pm undo web --to-revision " + number + " -n ns'"
+	}
+	for name, test := range map[string]struct {
+		snapshot snapshot.Snapshot
+		want     string
+	}{
+		"none has failed":                {mark(), none},
+		"one has failed":                 {mark("v2"), again("2")},
+		"the newest one":                 {mark("v1", "v3"), again("3")},
+		"the present one failed earlier": {mark("nginx"), none},
+	} {
+		_, err := Retry(test.snapshot.Manager, Now)
+		var notFailed NotFailed
+		if !errors.As(err, &notFailed) || err.Error() != none {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if got := notFailed.Among(test.snapshot); got.Error() != test.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, got, test.want)
+		}
 	}
 }
 

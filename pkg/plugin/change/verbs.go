@@ -3,6 +3,7 @@ package change
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -72,7 +74,8 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 		if manager.Strategy() == v1.OnDeleteStrategy || manager.PodUpdatePolicy() == v1.InPlaceOnly {
 			replace = "to replace a pod, delete it"
 		}
-		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; %s", manager.Name, replace)
+		return Change{}, NotFailed{fmt.Sprintf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; %s",
+			manager.Name, replace)}
 	case manager.PodUpdatePolicy() == v1.InPlaceOnly:
 		return Change{}, fmt.Errorf("podUpdatePolicy of %s is %s, and a retry needs new pods; change the template, of which an annotation is enough, or run '%s'",
 			manager.Name, v1.InPlaceOnly, hint("undo"))
@@ -81,6 +84,23 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	c.Said = "retries " + status.UpdateRevision + strings.TrimPrefix(c.Said, "restarted") +
 		"; to leave it later, run '" + hint("undo") + "': kubectl apply of an old manifest keeps spec.restartAt, and so replaces all pods"
 	return c, err
+}
+
+// NotFailed is the error of Retry if the present template has not failed. As far as Retry knows, no other revision has failed either.
+type NotFailed struct{ said string }
+
+func (n NotFailed) Error() string { return n.said }
+
+// Among returns the error with what the revisions show: how to try the newest other one again that has failed, if there is one.
+func (n NotFailed) Among(s snapshot.Snapshot) error {
+	others := s.History()[1:]
+	at := slices.IndexFunc(others, func(r snapshot.Revision) bool { return r.Failed && r.Number > 0 && r.Template != nil })
+	if at < 0 {
+		return n
+	}
+	again := text.Hint(s.Manager.Namespace, "undo", s.Manager.Name, "--to-revision", strconv.FormatInt(others[at].Number, 10))
+	return fmt.Errorf("the present template of %s has not failed, so there is nothing to retry; %s has failed before: to try it again, run '%s'",
+		s.Manager.Name, others[at].Title(), again)
 }
 
 func isObserved(manager *v1.PodManager) bool {
