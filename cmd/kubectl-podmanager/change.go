@@ -153,7 +153,7 @@ func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb 
 	for _, manager := range managers {
 		result, what, err := c.Do(ctx, manager, verb, o.dryRun)
 		if err != nil {
-			failed = append(failed, err)
+			failed = append(failed, amongRevisions(ctx, c, manager, err))
 			continue
 		}
 		p.warn(what, manager)
@@ -166,6 +166,19 @@ func (p *plugin) write(ctx context.Context, o writeOptions, args []string, verb 
 		failed = append(failed, o.format.Print(p.out, objectOf(written, make([]string, len(managers))), fullNames(written)...))
 	}
 	return errors.Join(failed...)
+}
+
+// amongRevisions adds to the refusal of retry what the revisions show, as far as the user may read them. Other errors stay as they are.
+func amongRevisions(ctx context.Context, c *cluster.Cluster, manager *v1.PodManager, err error) error {
+	var notFailed change.NotFailed
+	if !errors.As(err, &notFailed) {
+		return err
+	}
+	all, notRead := c.Read(ctx, cluster.Selection{Namespace: manager.Namespace, Names: []string{manager.Name}})
+	if notRead != nil {
+		return err
+	}
+	return notFailed.Among(all[0])
 }
 
 func (p *plugin) warn(what change.Change, manager *v1.PodManager) {

@@ -99,7 +99,12 @@ func (p *plugin) diff() *cobra.Command {
 		Long: `Show what differs between two revisions: from A to B; from A to the present template; or, without A and B, from the revision to which
 undo would return, or else the newest other one, to the present template. A and B are numbers, hashes or names of revisions. With -f: from the present
 template to the one that kubectl apply of a manifest would lead to.`,
-		Args: cobra.RangeArgs(1, 3),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return oneName(cmd, args)
+			}
+			return atMost(3, "the name of one PodManager and up to two revisions")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := cluster.Name(args[0])
 			if err != nil {
@@ -170,7 +175,7 @@ func (p *plugin) check() *cobra.Command {
 		Use:   "check [NAME]",
 		Short: "Check the CRD, the controller, your rights, and what the API server offers",
 		Long:  "Check the CRD, the controller, your rights, and what the API server offers. The exit code is 1 if a check fails; warnings do not count.",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  atMost(1, "the name of at most one PodManager"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runCheck(cmd.Context(), args, namespace, format)
 		},

@@ -67,13 +67,7 @@ func (p *plugin) root() *cobra.Command {
 		}
 	})
 	root.PersistentFlags().StringVar(&p.colour, "color", "auto", "Colours: auto (on a terminal, unless NO_COLOR is set), always or never")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var invalid *pflag.InvalidValueError
-		if number := (*strconv.NumError)(nil); errors.As(err, &number) && errors.As(err, &invalid) {
-			err = fmt.Errorf("--%s %q is not a number: %w", invalid.GetFlag().Name, invalid.GetValue(), number.Err)
-		}
-		return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(invalidFlag)
 	root.SetHelpCommandGroupID("other")
 	root.AddGroup(&cobra.Group{ID: "read", Title: "Look:"}, &cobra.Group{ID: "write", Title: "Change:"}, &cobra.Group{ID: "other", Title: "Other:"})
 	group := func(id string, commands ...*cobra.Command) {
@@ -86,6 +80,21 @@ func (p *plugin) root() *cobra.Command {
 	group("write", append(p.writers(), p.undo())...)
 	group("other", p.exec(), p.portForward(), p.check(), p.convert(), p.migrate(), p.version(), p.completion())
 	return root
+}
+
+// invalidFlag returns the error for a flag that does not exist, or has an invalid value. If the verb before the flag does not exist, the flag does not
+// matter: the error is the same as without it.
+func invalidFlag(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+			return err
+		}
+	}
+	var invalid *pflag.InvalidValueError
+	if number := (*strconv.NumError)(nil); errors.As(err, &number) && errors.As(err, &invalid) {
+		err = fmt.Errorf("--%s %q is not a number: %w", invalid.GetFlag().Name, invalid.GetValue(), number.Err)
+	}
+	return fmt.Errorf("%w\nSee '%s --help'", err, cmd.CommandPath())
 }
 
 // unknownCommand refuses a verb that does not exist, and suggests verbs with a similar name.
@@ -121,13 +130,19 @@ var ofKubectl = map[string]bool{
 
 // oneName refuses any number of arguments except one, the name of a PodManager.
 func oneName(cmd *cobra.Command, args []string) error {
-	switch len(args) {
-	case 1:
-		return nil
-	case 0:
+	if len(args) == 0 {
 		return fmt.Errorf("the name of a PodManager is missing: %s NAME", cmd.CommandPath())
-	default:
-		return fmt.Errorf("%s takes the name of one PodManager, and there are %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+	}
+	return atMost(1, "the name of one PodManager")(cmd, args)
+}
+
+// atMost refuses more than most arguments. takes says what the verb takes.
+func atMost(most int, takes string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= most {
+			return nil
+		}
+		return fmt.Errorf("%s takes %s, and there are %d arguments: %s", cmd.CommandPath(), takes, len(args), strings.Join(args, " "))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
-const revisionUsage = "Only pods of this revision: new, old, or a hash that history shows"
+const revisionUsage = "Only pods of this revision: new, old, or a number or hash that history shows"
 
 // logOptions are the flags of logs, named as in kubectl.
 type logOptions struct {

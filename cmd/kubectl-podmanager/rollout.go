@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -84,21 +83,15 @@ func (p *plugin) runStatus(ctx context.Context, o statusOptions, argument string
 
 // exitOf returns the exit code for an outcome, and a hint on what to do next.
 func (p *plugin) exitOf(ctx context.Context, o statusOptions, manager *v1.PodManager, outcome follow.Outcome) error {
-	hint := text.Hint(manager.Namespace, "why", manager.Name)
-	switch outcome {
-	case follow.UnderWay:
+	if outcome == follow.UnderWay {
 		code, err := live.Interrupted(ctx)
 		if err != nil {
-			err = fmt.Errorf("%w; run '%s' to see what the rollout is waiting for", err, hint)
+			err = fmt.Errorf("%w; run '%s' to see what the rollout is waiting for", err, text.Hint(manager.Namespace, "why", manager.Name))
 		}
 		return exit{code, err}
-	case follow.Failed:
-		return exit{outcome.ExitCode(false), fmt.Errorf("%s; run '%s' to see why", follow.Failure(manager), hint)}
-	case follow.Deleted:
-		return errors.New(follow.Deletion(manager, "is being deleted"))
 	}
 	if code := outcome.ExitCode(o.heldOK); code != 0 {
-		return exit{code, fmt.Errorf("the rollout of %s is held; run '%s' to see how to continue", manager.Name, hint)}
+		return exit{code, follow.Trouble(manager, outcome)}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,9 +21,9 @@ import (
 	"github.com/mycompany/podmanager/pkg/plan/plantest"
 )
 
-// serving starts an API server with one PodManager, which has one pod and no revision, and whose user may do nothing but read. It returns a
+// serving starts an API server with one PodManager, which has one pod and these revisions, and whose user may do nothing but read. It returns a
 // kubeconfig for it.
-func serving(t *testing.T, manager *v1.PodManager) string {
+func serving(t *testing.T, manager *v1.PodManager, stored ...appsv1.ControllerRevision) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
@@ -32,11 +33,13 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 			answer = manager
 		case resource == "nope":
 			w.WriteHeader(http.StatusNotFound)
-			answer = apierrors.NewNotFound(schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}, "nope").Status()
+			missing := apierrors.NewNotFound(schema.GroupResource{Group: v1.GroupName, Resource: "podmanagers"}, "nope").Status()
+			missing.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"} // otherwise client-go takes it for the answer of a proxy
+			answer = missing
 		case resource == "pods":
 			answer = corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: []corev1.Pod{*plantest.Pod(0)}}
 		case resource == "controllerrevisions":
-			answer = map[string]any{"apiVersion": "apps/v1", "kind": "ControllerRevisionList", "items": []any{}}
+			answer = appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}, Items: stored}
 		case resource == "selfsubjectaccessreviews":
 			answer = map[string]any{"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "status": map[string]any{"allowed": false}}
 		case resource == "selfsubjectreviews":
@@ -50,6 +53,12 @@ func serving(t *testing.T, manager *v1.PodManager) string {
 		}
 	}))
 	t.Cleanup(server.Close)
+	return kubeconfigFor(t, server)
+}
+
+// kubeconfigFor returns the name of a kubeconfig for a server.
+func kubeconfigFor(t *testing.T, server *httptest.Server) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	config := fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "a", "namespace": "ns"}}],
 		"clusters": [{"name": "a", "cluster": {"server": %q}}]}`, server.URL)
@@ -96,6 +105,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// retry names a revision that has failed before, which only the stored revisions show.
+func TestRetryNamesTheFailedRevision(t *testing.T) {
+	manager := plantest.Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = m.Generation })
+	manager.TypeMeta = metav1.TypeMeta{APIVersion: v1.GroupVersionKind.GroupVersion().String(), Kind: v1.Kind}
+	failed := plantest.Stored(plantest.Manager(3, plantest.Image("bad")), 2)
+	metav1.SetMetaDataAnnotation(&failed.ObjectMeta, v1.AnnotationFailed, "true")
+	for want, stored := range map[string][]appsv1.ControllerRevision{
+		"error: no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; ":                        {},
+		"error: the present template of web has not failed, so there is nothing to retry; revision 2 has failed before: to try it again, ": {*failed},
+	} {
+		var out, errOut bytes.Buffer
+		p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "pm"}
+		code := p.run(t.Context(), []string{"--kubeconfig", serving(t, manager, stored...), "retry", "web"})
+		if code != 1 || !strings.HasPrefix(errOut.String(), want) {
+			t.Errorf("exit code %d\n%s\nwant 1 and %s", code, errOut.String(), want)
+		}
+	}
+}
+
 // Like kubectl, a verb changes the PodManagers that exist, and reports the others.
 func TestOneOfTwoNamesIsMissing(t *testing.T) {
 	manager := plantest.Manager(3)
@@ -112,6 +140,27 @@ func TestOneOfTwoNamesIsMissing(t *testing.T) {
 			const missing = "error: there is no PodManager nope in namespace ns"
 			if code != 1 || out.String() != "podmanager.apps.mycompany.com/"+want || !strings.HasPrefix(errOut.String(), missing) {
 				t.Errorf("exit code %d\n%s%s\nwant 1, %sand %s", code, out.String(), errOut.String(), want, missing)
+			}
+		})
+	}
+}
+
+// Every verb that needs a PodManager says that the CRD is missing, and not that there is no PodManager of this name.
+func TestWithoutTheCRD(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler()) // the API server answers "404 page not found", too
+	t.Cleanup(server.Close)
+	kubeconfig := kubeconfigFor(t, server)
+	for _, arguments := range []string{
+		"get", "get web", "get web -w", "status web", "why web", "logs web", "history web", "diff web", "undo web", "restart web", "retry web", "pause web",
+		"promote web", "set image web app=x", "scale web --replicas 2", "exec web -- sh", "port-forward web 80", "simulate web --replicas 2",
+	} {
+		t.Run(arguments, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			p := &plugin{in: strings.NewReader(""), out: &out, errOut: &errOut, getenv: func(string) string { return "" }, installedAs: "pm"}
+			code := p.run(t.Context(), append([]string{"--kubeconfig", kubeconfig}, strings.Fields(arguments)...))
+			want := "error: " + server.URL + " does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml"
+			if code != 1 || out.Len() > 0 || !strings.HasPrefix(errOut.String(), want) {
+				t.Errorf("exit code %d\n%s%s\nwant 1 and %s", code, out.String(), errOut.String(), want)
 			}
 		})
 	}

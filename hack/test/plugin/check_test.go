@@ -188,6 +188,7 @@ func TestCheckCRD(t *testing.T) {
 		t.Errorf("no CRD: %v", got)
 	}
 	missing.refused(1, "install the CRD with kubectl apply -f artifacts/crd.yaml", "get")
+	missing.refused(1, "install the CRD with kubectl apply -f artifacts/crd.yaml", "why", "web")
 
 	older, _ := s.withMiddle(func(path string, body []byte) []byte {
 		if path == schema {

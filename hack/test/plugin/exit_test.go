@@ -41,6 +41,7 @@ Next
 	if failed.code != 3 || !strings.Contains(failed.out, "web: RolledBack (2 wanted,") || !strings.Contains(failed.err, "run 'kubectl pm why web -n "+s.Name+"' to see why") {
 		t.Errorf("rolled back: %v", failed)
 	}
+	s.refused(3, "the rollout of web has failed; run 'kubectl pm why web -n "+s.Name+"' to see why", "get", "-w", "--until-ready", "--timeout", "1m")
 	s.Await("all pods to be back", func() (any, bool) {
 		out := s.pm("why", "web")
 		return out, strings.Contains(out, "2 of 2 pods available") && strings.Contains(out, "\n  kubectl pm retry web -n "+s.Name+"\n")

@@ -41,7 +41,7 @@ var everyVerb = []verb{
 	{arguments: "status web --timeout 1m", editor: "AllReplicasAvailable", viewer: "AllReplicasAvailable"},
 	{arguments: "status nope", editor: "there is no PodManager nope", edCode: 1, viewer: "there is no PodManager nope", viewCode: 1},
 	{arguments: "why web", editor: "Nothing blocks it", viewer: "Nothing blocks it"},
-	{arguments: "logs web --revision x", editor: `web has no pod of the revision "x"`, edCode: 1, viewer: "you may not list pods in namespace", viewCode: 1},
+	{arguments: "logs web --revision x", editor: `web has no revision "x"; use new, old, or a number or hash`, edCode: 1, viewer: "you may not list pods in namespace", viewCode: 1},
 	{arguments: "exec web sh", editor: "kubectl exec web-", edCode: 1, viewer: "you may not list pods in namespace", viewCode: 1},
 	{arguments: "port-forward web nope", editor: "kubectl port-forward web-", edCode: 1, viewer: "you may not list pods in namespace", viewCode: 1},
 	{arguments: "history web", editor: "app:1", viewer: "you may not list controllerrevisions", viewCode: 1},

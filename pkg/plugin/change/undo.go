@@ -42,10 +42,29 @@ func Undo(s snapshot.Snapshot, to snapshot.Revision) (Change, error) {
 		c.set(json.RawMessage(history.Encode(spec.Template)), "spec", "template")
 	}
 	c.setCause(manager, to.Cause)
-	if !s.AllHave(to) { // otherwise no pod waits for anything
-		c.Said += waits(manager, "outdated pods are updated")
-	}
+	c.Said += undoWaits(s, spec, to)
 	return c, nil
+}
+
+// undoWaits returns what pods wait for after an undo, and which of them do not wait.
+func undoWaits(s snapshot.Snapshot, spec *v1.PodManagerSpec, to snapshot.Revision) string {
+	undone := s.Manager.DeepCopy()
+	undone.Spec = *spec
+	surplus := s.SurplusInPause(undone)
+	deleted := fmt.Sprintf("%d surplus pods are deleted at once", len(surplus))
+	if len(surplus) == 1 {
+		deleted = "the surplus pod " + surplus[0].Name + " is deleted at once"
+	}
+	switch haveIt := s.AllHave(to, surplus...); {
+	case haveIt && len(surplus) == 0: // no pod waits for anything
+		return ""
+	case haveIt:
+		return " (it is paused; " + deleted + ")"
+	case len(surplus) == 0:
+		return waits(s.Manager, "outdated pods are updated")
+	default:
+		return waits(s.Manager, deleted+", and outdated pods are updated")
+	}
 }
 
 // specOf returns the spec with another template. restartAt is part of the template in a revision, but a separate field in a spec.

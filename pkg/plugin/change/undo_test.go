@@ -2,6 +2,9 @@ package change_test
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -82,10 +85,16 @@ func TestUndoSays(t *testing.T) {
 		missing []string
 		want    string
 	}{
-		"a rolling update":                    {Limits("0", "1"), append(Pods3(), Pod(3, OfImage("v2"))), nil, ""},
-		"OnDelete":                            {onDelete, append(Pods3(), Pod(3, OfImage("v2"))), nil, deleted},
-		"OnDelete, and no pod has changed":    {onDelete, Pods3(), nil, ""},
-		"paused":                              {Paused, append(Pods3(), Pod(3, OfImage("v2"))), nil, later},
+		"a rolling update":                 {Limits("0", "1"), append(Pods3(), Pod(3, OfImage("v2"))), nil, ""},
+		"OnDelete":                         {onDelete, append(Pods3(), Pod(3, OfImage("v2"))), nil, deleted},
+		"OnDelete, and no pod has changed": {onDelete, Pods3(), nil, ""},
+		"paused":                           {Paused, []*corev1.Pod{Pod(0), Pod(1), Pod(2, OfImage("v2"))}, nil, later},
+		"paused, and one is surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"))), nil,
+			" (it is paused; the surplus pod web-2 is deleted at once, and outdated pods are updated once it is resumed)"},
+		"paused, and the other one is surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"), NotReady)), nil,
+			" (it is paused; the surplus pod web-3 is deleted at once)"},
+		"paused, and the other ones are surplus": {Paused, append(Pods3(), Pod(3, OfImage("v2"), NotReady), Pod(4, OfImage("v2"), NotReady)), nil,
+			" (it is paused; 2 surplus pods are deleted at once)"},
 		"paused, and no pod has changed":      {Paused, Pods3(), nil, ""},
 		"paused, and the last one is leaving": {Paused, append(Pods3(), Pod(3, OfImage("v2"), Terminating)), nil, ""},
 		"paused, without pods":                {Paused, nil, nil, later},
@@ -104,10 +113,51 @@ func TestUndoSays(t *testing.T) {
 			if want := "undone, to revision 4" + test.want; err != nil || c.Said != want {
 				t.Errorf("got  %s\nwant %s; %v", c.Said, want, err)
 			}
-			if isShown := revisions.Undo(s, to).How == revisions.Nothing; isShown && test.want != "" {
-				t.Errorf("undo shows that no pod changes, and says %q", c.Said)
+			shown := revisions.Undo(s, to).How
+			if shown == revisions.Nothing && test.want != "" || (shown == revisions.OnlySurplus) != strings.HasSuffix(c.Said, "deleted at once)") {
+				t.Errorf("undo shows %q, and says %q", shown, c.Said)
 			}
 		})
+	}
+}
+
+// If the user has left a revision that failed, retry says how to try it again.
+func TestRetryAnother(t *testing.T) {
+	const none = "no revision of web was rolled back, has halted or missed its deadline, so there is none to retry; " +
+		"to replace the pods, run 'kubectl pm restart web -n ns'"
+	mark := func(failed ...string) snapshot.Snapshot {
+		present := Manager(3, func(m *v1.PodManager) { m.Status.ObservedGeneration = 7 })
+		s := snapshot.New(present, Pods3(), Versions("v1", "v2", "v3", "nginx"), nil, Now)
+		for _, revision := range s.History() {
+			for _, stored := range s.Stored {
+				if stored.Name == revision.Name && slices.Contains(failed, snapshot.Images(revision.Template)) {
+					metav1.SetMetaDataAnnotation(&stored.ObjectMeta, v1.AnnotationFailed, "2026-01-01T00:00:00Z")
+				}
+			}
+		}
+		return s
+	}
+	again := func(number string) string {
+		return "the present template of web has not failed, so there is nothing to retry; revision " + number +
+			" has failed before: to try it again, run 'kubectl pm undo web --to-revision " + number + " -n ns'"
+	}
+	for name, test := range map[string]struct {
+		snapshot snapshot.Snapshot
+		want     string
+	}{
+		"none has failed":                {mark(), none},
+		"one has failed":                 {mark("v2"), again("2")},
+		"the newest one":                 {mark("v1", "v3"), again("3")},
+		"the present one failed earlier": {mark("nginx"), none},
+	} {
+		_, err := Retry(test.snapshot.Manager, Now)
+		var notFailed NotFailed
+		if !errors.As(err, &notFailed) || err.Error() != none {
+			t.Fatalf("%s: got %v", name, err)
+		}
+		if got := notFailed.Among(test.snapshot); got.Error() != test.want {
+			t.Errorf("%s: got\n%v\nwant\n%s", name, got, test.want)
+		}
 	}
 }
 

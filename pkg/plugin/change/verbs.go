@@ -3,6 +3,7 @@ package change
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
 	"github.com/mycompany/podmanager/pkg/plugin/follow"
+	"github.com/mycompany/podmanager/pkg/plugin/snapshot"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
@@ -72,7 +74,8 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 		if manager.Strategy() == v1.OnDeleteStrategy || manager.PodUpdatePolicy() == v1.InPlaceOnly {
 			replace = "to replace a pod, delete it"
 		}
-		return Change{}, fmt.Errorf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; %s", manager.Name, replace)
+		return Change{}, NotFailed{fmt.Sprintf("no revision of %s was rolled back, has halted or missed its deadline, so there is none to retry; %s",
+			manager.Name, replace)}
 	case manager.PodUpdatePolicy() == v1.InPlaceOnly:
 		return Change{}, fmt.Errorf("podUpdatePolicy of %s is %s, and a retry needs new pods; change the template, of which an annotation is enough, or run '%s'",
 			manager.Name, v1.InPlaceOnly, hint("undo"))
@@ -81,6 +84,23 @@ func Retry(manager *v1.PodManager, now time.Time) (Change, error) {
 	c.Said = "retries " + status.UpdateRevision + strings.TrimPrefix(c.Said, "restarted") +
 		"; to leave it later, run '" + hint("undo") + "': kubectl apply of an old manifest keeps spec.restartAt, and so replaces all pods"
 	return c, err
+}
+
+// NotFailed is the error of Retry if the present template has not failed. As far as Retry knows, no other revision has failed either.
+type NotFailed struct{ said string }
+
+func (n NotFailed) Error() string { return n.said }
+
+// Among returns the error with what the revisions show: how to try the newest other one again that has failed, if there is one.
+func (n NotFailed) Among(s snapshot.Snapshot) error {
+	others := s.History()[1:]
+	at := slices.IndexFunc(others, func(r snapshot.Revision) bool { return r.Failed && r.Number > 0 && r.Template != nil })
+	if at < 0 {
+		return n
+	}
+	again := text.Hint(s.Manager.Namespace, "undo", s.Manager.Name, "--to-revision", strconv.FormatInt(others[at].Number, 10))
+	return fmt.Errorf("the present template of %s has not failed, so there is nothing to retry; %s has failed before: to try it again, run '%s'",
+		s.Manager.Name, others[at].Title(), again)
 }
 
 func isObserved(manager *v1.PodManager) bool {
@@ -125,17 +145,15 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		if strategy := manager.Strategy(); strategy != v1.RollingUpdateStrategy {
 			return Change{}, fmt.Errorf("%s has the update strategy %s, which has no partition to lower", manager.Name, strategy)
 		}
-		limits := ptr.Deref(manager.Spec.UpdateStrategy.RollingUpdate, v1.RollingUpdate{})
-		before := ptr.Deref(limits.Partition, intstr.FromInt32(0))
-		if before.String() == to.String() {
-			return nothing("has the partition %s already", to.String())
-		}
-		after := manager.DeepCopy()
-		limits.Partition = &to
-		after.Spec.UpdateStrategy.RollingUpdate = &limits
-		if after.Partition() > manager.Partition() {
+		before := ptr.Deref(ptr.Deref(manager.Spec.UpdateStrategy.RollingUpdate, v1.RollingUpdate{}).Partition, intstr.FromInt32(0))
+		switch difference, isRounded := comparePartitions(manager, to, before); {
+		case difference > 0:
 			return Change{}, fmt.Errorf("promote only lowers the partition: %s is above the present %s; to raise it, edit spec.updateStrategy of %s; "+
 				"to return to an earlier revision, run '%s'", to.String(), before.String(), manager.Name, text.Hint(manager.Namespace, "undo", manager.Name))
+		case difference == 0 && isRounded:
+			return nothing("has the partition %s already, and %s of its %d pods are as many", before.String(), to.String(), manager.DesiredReplicas())
+		case difference == 0:
+			return nothing("has the partition %s already", before.String())
 		}
 		c := Change{Said: fmt.Sprintf("promoted: partition %s, was %s", to.String(), before.String())}
 		if manager.Spec.UpdateStrategy.RollingUpdate == nil {
@@ -146,4 +164,20 @@ func Promote(to intstr.IntOrString) func(*v1.PodManager, time.Time) (Change, err
 		c.Said += waits(manager, "more pods are updated")
 		return c, nil
 	}
+}
+
+// comparePartitions returns by how much a partition is above the present one: in percent if both are percentages, which differ for another number of
+// replicas even if they mean equally many pods now, and in pods if both are numbers. A number and a percentage are compared as numbers of pods, which
+// are rounded, unless one of them is 0.
+func comparePartitions(manager *v1.PodManager, to, before intstr.IntOrString) (difference int, isRounded bool) {
+	own := func(value intstr.IntOrString) int {
+		scaled, _ := intstr.GetScaledValueFromIntOrPercent(&value, 100, false) // 0, like an invalid value, holds no pod back
+		return scaled
+	}
+	if to.Type == before.Type || own(to) == 0 || own(before) == 0 {
+		return own(to) - own(before), false
+	}
+	after := manager.DeepCopy()
+	after.Spec.UpdateStrategy.RollingUpdate.Partition = &to
+	return after.Partition() - manager.Partition(), true
 }

@@ -207,12 +207,12 @@ func judgeRights(f Facts) []Finding {
 
 func judgeObject(f Facts) Finding {
 	finding := Finding{Check: "Object", Result: OK}
+	const advice = "check that a controller runs, and that its flags -namespace and -selector cover the PodManager"
 	switch observed := f.Manager.Status.ObservedGeneration; {
 	case observed < 1:
-		finding.Result, finding.Says = Failure, "no controller has ever seen "+f.Manager.Name
-		finding.Advice = "check that a controller runs, and that its flags -namespace and -selector cover the PodManager"
+		finding.Result, finding.Says, finding.Advice = Failure, "no controller has ever seen "+f.Manager.Name, advice
 	case observed != f.Manager.Generation:
-		finding.Result = Warning
+		finding.Result, finding.Advice = Warning, advice
 		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, but not yet %d", observed, f.Manager.Name, f.Manager.Generation)
 	default:
 		finding.Says = fmt.Sprintf("the controller has seen generation %d of %s, which is the latest", observed, f.Manager.Name)

@@ -176,6 +176,21 @@ func TestEveryRightHasARole(t *testing.T) {
 	}
 }
 
+// If no controller has handled the last change, check says what to look at.
+func TestNotSeen(t *testing.T) {
+	for observed, want := range map[int64]string{
+		-1: "check that a controller runs, and that its flags -namespace and -selector cover the PodManager",
+		6:  "check that a controller runs, and that its flags -namespace and -selector cover the PodManager",
+		7:  "",
+	} {
+		for _, finding := range FindingsIn(facts(func(f *Facts) { f.Manager.Status.ObservedGeneration = observed })) {
+			if finding.Check == "Object" && finding.Advice != want {
+				t.Errorf("generation %d: got %+v", observed, finding)
+			}
+		}
+	}
+}
+
 func TestLines(t *testing.T) {
 	got := text.Join(Lines(FindingsIn(facts(func(f *Facts) {
 		f.Rights[0].Allowed, f.User, f.Manager, f.Rules[0].Missing = false, "jane", nil, "no policy"

@@ -58,7 +58,9 @@ func TestAdvise(t *testing.T) {
 		err  error
 		want string
 	}{
-		"no CRD":        {missing, "install the CRD with kubectl apply -f artifacts/crd.yaml"},
+		"no CRD": {missing, "install the CRD with kubectl apply -f artifacts/crd.yaml"},
+		"no CRD for a name": {apierrors.NewGenericServerResponse(404, "get", resource, "web", "404 page not found", 0, true),
+			"https://server does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml"},
 		"no object":     {apierrors.NewNotFound(resource, "web"), "there is no PodManager web in namespace ns"},
 		"not logged in": {apierrors.NewUnauthorized("no"), "log in again"},
 		"forbidden": {apierrors.NewForbidden(resource, "web", errors.New(`User "jane" cannot patch resource "podmanagers" in API group "apps.mycompany.com" in the namespace "ns"`)),

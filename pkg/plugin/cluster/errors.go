@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/mycompany/podmanager/pkg/plugin/rights"
 	"github.com/mycompany/podmanager/pkg/plugin/text"
@@ -19,10 +20,10 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &status) && apierrors.IsNotFound(err) && (status.Status().Details == nil || status.Status().Details.Name == ""):
+	case isNotServed(err):
 		return fmt.Errorf("%s does not serve PodManagers: install the CRD with kubectl apply -f artifacts/crd.yaml (run '%s' for details)",
 			c.Server, text.Hint(c.Namespace, "check"))
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) && errors.As(err, &status):
 		return fmt.Errorf("there is no PodManager %s in namespace %s; %s shows all", status.Status().Details.Name, namespace, text.Hint("", "get", "-A"))
 	case apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%s does not accept the credentials: log in again, or choose another --context", c.Server)
@@ -35,6 +36,17 @@ func (c *Cluster) Advise(err error, namespace string) error {
 	default:
 		return err
 	}
+}
+
+// isNotServed reports whether the API server has no such resource, for example because the CRD is missing. client-go adds the name to an answer that
+// is not about an object, such as "404 page not found", and says so in a cause.
+func isNotServed(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || details.Name == "" || apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // forbidden adds to a refusal which role would help, and how an administrator gives it to the user.

@@ -75,7 +75,7 @@ func (c *Cluster) Read(ctx context.Context, s Selection) ([]snapshot.Snapshot, e
 // PodManager of this name would adopt.
 func (c *Cluster) ReadIfAny(ctx context.Context, namespace, name string) (snapshot.Snapshot, error) {
 	manager, err := c.Managers.AppsV1().PodManagers(namespace).Get(ctx, name, metav1.GetOptions{})
-	isNew := apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) // this cause means a missing CRD
+	isNew := apierrors.IsNotFound(err) && !isNotServed(err)
 	if err != nil && !isNew {
 		return snapshot.Snapshot{}, c.Advise(err, namespace)
 	}

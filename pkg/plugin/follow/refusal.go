@@ -1,12 +1,14 @@
 package follow
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/plugin/text"
 )
 
 // TriesAgain is what a user has to know about refused pods. The longest backoff of the controller is a minute, and up to a quarter more.
@@ -36,5 +38,21 @@ func Failure(manager *v1.PodManager) string {
 		return fmt.Sprintf("the rollout of %s has failed", manager.Name)
 	default:
 		return fmt.Sprintf("%s does not continue until a user acts", manager.Name)
+	}
+}
+
+// Trouble returns the error for an outcome that ends a command with another exit code than 0, with a hint on what to do next. It is nil for other
+// outcomes.
+func Trouble(manager *v1.PodManager, outcome Outcome) error {
+	hint := text.Hint(manager.Namespace, "why", manager.Name)
+	switch outcome {
+	case Failed:
+		return fmt.Errorf("%s; run '%s' to see why", Failure(manager), hint)
+	case Held:
+		return fmt.Errorf("the rollout of %s is held; run '%s' to see how to continue", manager.Name, hint)
+	case Deleted:
+		return errors.New(Deletion(manager, "is being deleted"))
+	default:
+		return nil
 	}
 }

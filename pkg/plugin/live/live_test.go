@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -115,14 +116,17 @@ func TestShow(t *testing.T) {
 		reasons    []string
 		untilReady bool
 		code       int
+		err        string
 	}{
-		"ready":                            {[]string{v1.ReasonRollingOut, v1.ReasonAllAvailable}, true, 0},
-		"ready, and the revision bakes":    {[]string{v1.ReasonRollingOut, v1.ReasonBaking}, true, 0},
-		"ready with the partition":         {[]string{v1.ReasonRollingOut, v1.ReasonPartition}, true, 0},
-		"rolled back":                      {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3},
-		"paused":                           {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4},
-		"never":                            {[]string{v1.ReasonRollingOut}, true, 124},
-		"ready, but not asked to end then": {[]string{v1.ReasonAllAvailable}, false, 124},
+		"ready":                         {[]string{v1.ReasonRollingOut, v1.ReasonAllAvailable}, true, 0, ""},
+		"ready, and the revision bakes": {[]string{v1.ReasonRollingOut, v1.ReasonBaking}, true, 0, ""},
+		"ready with the partition":      {[]string{v1.ReasonRollingOut, v1.ReasonPartition}, true, 0, ""},
+		"rolled back": {[]string{v1.ReasonRollingOut, v1.ReasonRolledBack}, true, 3,
+			"the rollout of web has failed; run 'kubectl pm why web -n ns' to see why"},
+		"paused": {[]string{v1.ReasonRollingOut, v1.ReasonPaused}, true, 4,
+			"the rollout of web is held; run 'kubectl pm why web -n ns' to see how to continue"},
+		"never":                            {[]string{v1.ReasonRollingOut}, true, 124, "timed out (--timeout)"},
+		"ready, but not asked to end then": {[]string{v1.ReasonAllAvailable}, false, 124, "timed out (--timeout)"},
 	}
 	for name, test := range tests {
 		for _, onTerminal := range []bool{false, true} {
@@ -136,9 +140,9 @@ func TestShow(t *testing.T) {
 						show.Size = func() (int, int) { return 80, 24 }
 						show.Draw = func(all []snapshot.Snapshot, _ text.Style) []string { return []string{follow.Reason(all[0].Manager)} }
 					}
-					code, _ := show.Run(ctx, filmOf(test.reasons...))
-					if code != test.code {
-						t.Errorf("exit code %d", code)
+					code, err := show.Run(ctx, filmOf(test.reasons...))
+					if code != test.code || (err != nil) != (test.err != "") || err != nil && err.Error() != test.err {
+						t.Errorf("exit code %d, %v, want %d and %s", code, err, test.code, test.err)
 					}
 					for _, reason := range test.reasons {
 						if !strings.Contains(out.String(), reason) {
@@ -151,5 +155,20 @@ func TestShow(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Of several PodManagers, the error names each that is not ready.
+func TestShowNamesWhatIsNotReady(t *testing.T) {
+	api := web(v1.ReasonRolledBack)
+	api[0].Manager.Name, api[0].Manager.Namespace = "api", "other"
+	source := filmOf(v1.ReasonHalted)
+	source.states[0] = slices.Concat(api, web(v1.ReasonAllAvailable), web(v1.ReasonPaused))
+	var out, errOut bytes.Buffer
+	code, err := Show{Out: &out, ErrOut: &errOut, UntilReady: true}.Run(t.Context(), source)
+	const want = "the rollout of api has failed; run 'kubectl pm why api -n other' to see why\n" +
+		"the rollout of web is held; run 'kubectl pm why web -n ns' to see how to continue"
+	if code != 4 || err == nil || err.Error() != want {
+		t.Errorf("exit code %d, %v", code, err)
 	}
 }

@@ -58,10 +58,10 @@ func (show Show) Run(ctx context.Context, source Source) (int, error) {
 		if err := show.print(&screen, &log, all, trouble); err != nil {
 			return follow.ExitError, err
 		}
-		if code, ended := endOf(all); ended && show.UntilReady {
-			return code, nil
+		code, ended, err := endOf(all)
+		if ended && show.UntilReady {
+			return code, err
 		}
-		var err error
 		if trouble, err = show.await(ctx, source, trouble); err != nil {
 			return Interrupted(ctx)
 		}
@@ -112,20 +112,22 @@ func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapsh
 
 func lost(err error) string { return "Connection lost, reconnecting: " + err.Error() }
 
-// endOf reports whether no rollout is under way any more, and the highest exit code of the outcomes.
-func endOf(all []snapshot.Snapshot) (int, bool) {
-	code := follow.ExitDone
+// endOf reports whether no rollout is under way any more, and the highest exit code of the outcomes. The error names the PodManagers because of which
+// the exit code is not 0.
+func endOf(all []snapshot.Snapshot) (code int, ended bool, err error) {
+	var troubles []error
 	for _, s := range all {
 		outcome := follow.OutcomeFor(s.Manager)
 		switch {
 		case outcome == follow.UnderWay:
-			return 0, false
+			return 0, false, nil
 		case outcome == follow.Held && s.Condition(v1.ConditionReady).Status == metav1.ConditionTrue: // ready is enough, although held
 		default:
 			code = max(code, outcome.ExitCode(false))
+			troubles = append(troubles, follow.Trouble(s.Manager, outcome))
 		}
 	}
-	return code, true
+	return code, true, errors.Join(troubles...)
 }
 
 // Interrupted returns the exit code and the error for a context that ended before the rollout.

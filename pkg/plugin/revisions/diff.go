@@ -24,10 +24,14 @@ const (
 	NewPod  = "new pod"
 	// WithNewPod is for a field that could be changed without a new pod, if another field of the same change needs one.
 	WithNewPod = "with the new pod"
+	// WhenDeleted is for OnDelete, where only a user replaces pods.
+	WhenDeleted = "when you delete the pod"
 	// Impossible is for a change that needs new pods while podUpdatePolicy forbids them.
 	Impossible = "impossible"
 	// Nothing is for a change of the template to one that all pods have already.
 	Nothing = "no pod changes"
+	// OnlySurplus is for such a change if pods above replicas are deleted because of it.
+	OnlySurplus = "no new pod"
 )
 
 // Difference is what differs between two templates.
@@ -66,6 +70,9 @@ func Diff(manager *v1.PodManager, from, to *corev1.PodTemplateSpec, fromTitle, t
 		d.How, d.Why = besidesRestart(from, to, d.Fields[0].Path, policy)
 	}
 	switch {
+	case manager.Strategy() == v1.OnDeleteStrategy:
+		d.replace(NewPod)
+		d.How, d.Why = WhenDeleted, neverInPlace(manager)
 	case d.How != NewPod && policy == v1.RecreatePods:
 		d.replace(NewPod)
 		d.How, d.Why = NewPod, neverInPlace(manager)
@@ -88,7 +95,9 @@ func neverInPlace(manager *v1.PodManager) string {
 
 // Undo compares the present template of a PodManager with the one to return to.
 func Undo(s snapshot.Snapshot, to snapshot.Revision) Difference {
-	return toward(s, s.Manager, to, Present(s).Title(), to.Title())
+	undone := s.Manager.DeepCopy()
+	undone.Spec.Image, undone.Spec.RestartAt, undone.Spec.Template = "", nil, to.Template // which has the mark of restartAt
+	return toward(s, undone, to, Present(s).Title(), to.Title())
 }
 
 // Wanted compares the present template of a PodManager with that of wanted, which is the PodManager after a change.
@@ -98,16 +107,21 @@ func Wanted(s snapshot.Snapshot, wanted *v1.PodManager, title string) Difference
 	return toward(s, wanted, Present(after), "the current template", title)
 }
 
-// toward compares the present template with that of a revision. If all pods still have this revision, for example because the rollout is paused or was
-// rolled back, no pod changes. manager has the update strategy.
-func toward(s snapshot.Snapshot, manager *v1.PodManager, to snapshot.Revision, from, title string) Difference {
-	d := Diff(manager, history.Template(&s.Manager.Spec), to.Template, from, title)
-	if d.How == "" || !s.AllHave(to) {
+// toward compares the present template with that of a revision. If all pods that stay still have this revision, for example because the rollout is
+// paused or was rolled back, none of them changes. wanted is the PodManager after the change.
+func toward(s snapshot.Snapshot, wanted *v1.PodManager, to snapshot.Revision, from, title string) Difference {
+	d := Diff(wanted, history.Template(&s.Manager.Spec), to.Template, from, title)
+	surplus := s.SurplusInPause(wanted)
+	switch {
+	case d.How == "" || !s.AllHave(to, surplus...):
 		return d
+	case len(surplus) > 0:
+		d.How, d.Why = OnlySurplus, "all that stay have "+to.Title()+" already"
+	default:
+		d.How, d.Why = Nothing, "all pods have "+to.Title()+" already"
 	}
-	d.How, d.Why = Nothing, "all pods have "+to.Title()+" already"
 	for i := range d.Fields {
-		d.Fields[i].How, d.Fields[i].Why = Nothing, ""
+		d.Fields[i].How, d.Fields[i].Why = d.How, ""
 	}
 	return d
 }
@@ -212,10 +226,14 @@ func (d Difference) Summary() string {
 		return "The template stays the same."
 	case NewPod:
 		return "Pods are replaced: " + d.Why + "."
+	case WhenDeleted:
+		return "Pods stay as they are until you delete them: " + d.Why + "."
 	case Impossible:
 		return "Pods stay as they are: " + d.Why + "."
 	case Nothing:
 		return "No pod changes: " + d.Why + "."
+	case OnlySurplus:
+		return "Surplus pods are deleted, and no other pod changes: " + d.Why + "."
 	case Resize:
 		return "Pods are resized in place, if their node has room."
 	default:

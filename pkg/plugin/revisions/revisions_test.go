@@ -224,6 +224,44 @@ func TestDiffForPods(t *testing.T) {
 	}
 }
 
+// During a pause, no pod is replaced, but a pod above replicas is deleted.
+func TestDiffInPause(t *testing.T) {
+	s := stored("b", "nginx", "nginx", "b")
+	s.Manager.Spec.Paused = true
+	s = snapshot.New(s.Manager, append(Pods3(), Pod(3, OfImage("b"), NotReady)), s.Stored, nil, Now)
+	to, err := revisions.Previous(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := revisions.Undo(s, to)
+	const want = "Surplus pods are deleted, and no other pod changes: all that stay have revision 1 already."
+	if got.Summary() != want || got.Fields[0].How != "no new pod" {
+		t.Errorf("got %q", got.Lines(text.Style{}))
+	}
+}
+
+// With OnDelete, only a user replaces pods, whatever differs.
+func TestDiffOnDelete(t *testing.T) {
+	const want = "Pods stay as they are until you delete them: the update strategy is OnDelete."
+	image := func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image = "app:2" }
+	for name, change := range map[string]func(*corev1.PodTemplateSpec){
+		"an image":   image,
+		"a variable": func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Env[1].Value = "3" },
+		"both":       func(t *corev1.PodTemplateSpec) { image(t); t.Spec.Containers[0].Env[1].Value = "3" },
+	} {
+		got := revisions.Diff(Manager(3, Strategy(v1.OnDeleteStrategy)), template(), template(change), "A", "B")
+		isOther := func(field revisions.Change) bool { return field.How != revisions.NewPod }
+		if got.Summary() != want || slices.ContainsFunc(got.Fields, isOther) {
+			t.Errorf("%s: got %q", name, got.Lines(text.Style{}))
+		}
+	}
+	// Recreate replaces the pods.
+	got := revisions.Diff(Manager(3, Strategy(v1.RecreateStrategy)), template(), template(image), "A", "B")
+	if got.Summary() != "Pods are replaced: the update strategy is Recreate." {
+		t.Errorf("Recreate: got %q", got.Summary())
+	}
+}
+
 // undo of a restart replaces the pods once more, although the user has not asked for another restart.
 func TestUndoOfARestart(t *testing.T) {
 	before, after := Manager(3), Manager(3, func(m *v1.PodManager) { m.Spec.RestartAt = &metav1.Time{Time: Now} })

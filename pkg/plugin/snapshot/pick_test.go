@@ -20,7 +20,8 @@ func TestPodsOf(t *testing.T) {
 	hash := RevisionFor(Next(4)).Hash
 	for revision, want := range map[string]string{
 		"": "web-0 web-1 web-2 web-3", "new": "web-2 web-3", "old": "web-0 web-1", hash: "web-2 web-3", "web-" + hash: "web-2 web-3",
-		"x": "has no pod of the revision",
+		"1": "web-0 web-1", "2": "web-2 web-3", "3": `web has no revision "3"; use new, old, or a number or hash that 'kubectl pm history web -n ns' shows`,
+		"x": `web has no revision "x"; use new, old, or a number or hash that 'kubectl pm history web -n ns' shows`,
 	} {
 		t.Run(revision, func(t *testing.T) {
 			pods, err := rolling().PodsOf(revision)
@@ -28,6 +29,22 @@ func TestPodsOf(t *testing.T) {
 				t.Errorf("got %q, %v, want %q", got, err, want)
 			}
 		})
+	}
+	done := RollingOut(Next(4), Pod(0, V2), Pod(1, V2))
+	for revision, want := range map[string]string{
+		"old": "no pod of web has an old revision", "1": "no pod of web has revision 1", "web-" + RevisionFor(Manager(4)).Hash: "no pod of web has revision 1",
+	} {
+		s := snapshot.New(done.Manager, done.Pods, done.Revisions, nil, Now)
+		if pods, err := s.PodsOf(revision); err == nil || err.Error() != want {
+			t.Errorf("%s, when all pods are updated: got %v, %v", revision, pods, err)
+		}
+	}
+	if _, err := snapshot.New(Next(4), Pods3(), nil, nil, Now).PodsOf("new"); err == nil || err.Error() != "no pod of web has the new revision" {
+		t.Errorf("new, when no pod is updated: got %v", err)
+	}
+	unnumbered := snapshot.New(done.Manager, done.Pods, nil, []string{"controllerrevisions"}, Now)
+	if _, err := unnumbered.PodsOf("1"); err == nil || !strings.HasPrefix(err.Error(), "you may not list controllerrevisions in namespace ns; ") {
+		t.Errorf("a number without a right: got %v", err)
 	}
 	hidden := snapshot.New(Manager(3), nil, nil, []string{"pods"}, Now)
 	hidden.User = "jane"

@@ -91,10 +91,13 @@ func (s Snapshot) History() []Revision {
 	return list
 }
 
-// AllHave reports whether all active pods have a revision. If there is no active pod, or the user may not read pods, it reports false.
-func (s Snapshot) AllHave(revision Revision) bool {
+// AllHave reports whether all active pods have a revision, without regard to the surplus pods. If there is no active pod, or the user may not read
+// pods, it reports false.
+func (s Snapshot) AllHave(revision Revision, surplus ...*corev1.Pod) bool {
 	active, _, _ := podstate.Split(s.Pods)
-	isOther := func(pod *corev1.Pod) bool { return !slices.Contains(revision.Pods, pod) }
+	isOther := func(pod *corev1.Pod) bool {
+		return !slices.Contains(revision.Pods, pod) && !slices.Contains(surplus, pod)
+	}
 	return s.Reads("pods") && len(active) > 0 && !slices.ContainsFunc(active, isOther)
 }
 
