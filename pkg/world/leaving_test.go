@@ -295,7 +295,8 @@ func (s *synced) checkLeavingPace() error {
 	if slices.ContainsFunc(slices.Concat(s.activePods(), s.leavingPods()), isMoving) {
 		most += s.Manager.MaxUnavailable() // a rollout or rollback starts pods in place of those that it takes down
 	}
-	if added > 0 && stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most { // a deleted pod may always be replaced
+	starting -= len(s.plan.Create) - added // a deleted pod may always be replaced
+	if added > 0 && stay <= s.Manager.DesiredReplicas() && min(starting, extra) > most {
 		return fmt.Errorf("%d pods start, %d are extra, at most %d at a time", starting, extra, most)
 	}
 	return nil
