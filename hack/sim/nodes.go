@@ -106,7 +106,7 @@ func (r *podRunner) run() {
 		}
 		if pod == nil {
 			r.mu.Lock()
-			r.nodes.Add(latest)
+			r.nodes.Import(latest.DeepCopy(), nil) // a restore may bring back a pod that runs
 			r.mu.Unlock()
 		}
 		pod = latest
@@ -255,21 +255,26 @@ func (k *kubelets) disturb(d dice.Dice, pod *corev1.Pod) {
 	if runner == nil || pod.DeletionTimestamp != nil || nodes.IsFinished(pod) || pod.Spec.NodeName == "" || k.isLost(pod) {
 		return
 	}
-	if runner.do(func() bool {
-		switch d.IntN(6) {
-		case 0:
-			k.nodes.Finish(pod)
-		case 1:
-			k.nodes.Evict(pod)
-		case 2:
-			k.nodes.SetReady(pod, false)
-		default:
-			return k.nodes.Crash(pod)
+	what := d.IntN(6)
+	// The kubelet changes the status that is stored: with an older one, it would take back what it has just written.
+	_ = k.server.UpdatePodStatus("kubernetes", pod.Namespace, pod.Name, func(stored *corev1.Pod) bool {
+		if stored.UID != pod.UID || stored.DeletionTimestamp != nil || nodes.IsFinished(stored) {
+			return false
 		}
-		return true
-	}) {
-		runner.writeStatus(pod)
-	}
+		return runner.do(func() bool {
+			switch what {
+			case 0:
+				k.nodes.Finish(stored)
+			case 1:
+				k.nodes.Evict(stored)
+			case 2:
+				k.nodes.SetReady(stored, false)
+			default:
+				return k.nodes.Crash(stored)
+			}
+			return true
+		})
+	})
 }
 
 // calm makes pods stop failing.
