@@ -181,4 +181,5 @@ func (c *Cluster) restore(back, ahead int64) {
 	if err := c.server.Restore(version, ahead); err != nil {
 		c.story.tell("the restore failed: %v", err)
 	}
+	c.kubelets.restored()
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/mycompany/podmanager/hack/sim/apiserver"
 	"github.com/mycompany/podmanager/hack/sim/luck"
 	v1 "github.com/mycompany/podmanager/pkg/apis/podmanager/v1"
+	"github.com/mycompany/podmanager/pkg/world"
 	"github.com/mycompany/podmanager/pkg/world/dice"
 	"github.com/mycompany/podmanager/pkg/world/nodes"
 )
@@ -49,6 +50,8 @@ type podRunner struct {
 	wake   chan struct{}
 	// backOff is how long the kubelet waits before it restarts a container that has failed.
 	backOff time.Duration
+	// isRestored is set if a restore may have brought back an earlier state of the pod. The kubelet then goes on from that state.
+	isRestored bool
 }
 
 func newKubelets(ctx context.Context, server *apiserver.Server, client kubernetes.Interface, seed uint64) *kubelets {
@@ -73,6 +76,16 @@ func (k *kubelets) see(uid types.UID, pod *corev1.Pod) {
 	}
 	runner.latest = pod
 	runner.wakeUp()
+}
+
+// restored handles a restore of the API server.
+func (k *kubelets) restored() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, runner := range k.pods {
+		runner.isRestored = true
+	}
+	k.wakeAll()
 }
 
 // wakeAll wakes all runners, always in the same order. The caller holds the lock.
@@ -104,11 +117,12 @@ func (r *podRunner) run() {
 		if latest == nil {
 			return
 		}
-		if pod == nil {
-			r.mu.Lock()
-			r.nodes.Import(latest.DeepCopy(), nil) // a restore may bring back a pod that runs
-			r.mu.Unlock()
+		r.mu.Lock()
+		if pod == nil || r.isRestored {
+			r.isRestored = false
+			r.nodes.Import(latest.DeepCopy(), world.Outdated(latest))
 		}
+		r.mu.Unlock()
 		pod = latest
 		switch isStep := r.advance(pod); {
 		case isStep && r.fails():

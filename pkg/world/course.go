@@ -66,7 +66,7 @@ func Begin(start Start, course Course) *World {
 // recover.
 func (w *World) importPod(p *corev1.Pod) {
 	w.Pods = append(w.Pods, p)
-	hidden := &hiddenState{State: w.Import(p, outdated(p)), byHand: p.Labels[v1.LabelRevision] == ""}
+	hidden := &hiddenState{State: w.Import(p, Outdated(p)), byHand: p.Labels[v1.LabelRevision] == ""}
 	w.hidden[p.UID] = hidden
 	if hidden.updatedAt = inplace.UpdatedAt(p); !hidden.updatedAt.IsZero() {
 		hidden.updates, hidden.interrupted, hidden.revisionGeneration = 1, inplace.IsInterrupted(p), p.Generation
@@ -89,8 +89,8 @@ func (w *World) importPod(p *corev1.Pod) {
 // overdue is how long after its grace period a terminating pod should be gone.
 const overdue = 30 * time.Second
 
-// outdated returns the containers that the kubelet has yet to restart for an update in place, as they still run.
-func outdated(p *corev1.Pod) map[string]corev1.Container {
+// Outdated returns the containers that the kubelet has yet to restart for an update in place, as they still run.
+func Outdated(p *corev1.Pod) map[string]corev1.Container {
 	found := map[string]corev1.Container{}
 	for name, before := range inplace.CompletedRecord(p).Containers {
 		container := podstate.ContainerNamed(&p.Spec, name)

@@ -187,11 +187,6 @@ func (n *Nodes) next(p *corev1.Pod) func() {
 		return func() { p.Status.Phase = corev1.PodRunning }
 	case state.Observed < p.Generation:
 		return func() { n.observeGeneration(p) }
-	case state.Observed > p.Generation: // the API server has gone back in time: the kubelet applies the earlier spec
-		return func() {
-			state.Observed, state.Applied = 0, 0
-			n.observeGeneration(p)
-		}
 	case n.IsBehind(p):
 		return func() { n.applySpec(p) }
 	}
