@@ -77,7 +77,7 @@ var rolloutTable = []entry{
 	},
 	{
 		name: "pause-hides-halt", about: "a paused PodManager is Ready although its revision has failed", by: byWorld, file: "pkg/plan/status/readiness.go",
-		before: " || rollout.Frozen == v1.ReasonPaused && rollout.Outdated() == 0",
+		before: " && (rollout.Frozen != v1.ReasonPaused || rollout.Outdated() > 0)",
 		after:  "",
 	},
 	{

@@ -343,6 +343,16 @@ func (s *synced) renewed() (pods []*corev1.Pod) {
 	return pods
 }
 
+// hasPodsToMove reports whether active pods have yet to get the revision of a rollout without a partition, or of a rollback.
+func (s *synced) hasPodsToMove() bool {
+	wanted := s.updateHash
+	if s.isRolledBack() {
+		wanted = s.currentHash()
+	}
+	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != wanted }
+	return slices.ContainsFunc(s.activePods(), isMoving) && s.Manager.Partition() == 0 && s.Manager.Strategy() == v1.RollingUpdateStrategy
+}
+
 // checkAge checks that at most one pod at a time is deleted, or begins to leave, because of its age. That must be the oldest one. During a rollout, a
 // rollback, a halt or a pause, no pod may leave for that reason.
 func (s *synced) checkAge() error {
@@ -350,12 +360,7 @@ func (s *synced) checkAge() error {
 	if s.disruption == nil || len(renewed) == 0 {
 		return nil
 	}
-	wanted := s.updateHash
-	if s.isRolledBack() {
-		wanted = s.currentHash()
-	}
-	isMoving := func(p *corev1.Pod) bool { return s.hashOf(p) != wanted }
-	isRollout := slices.ContainsFunc(s.activePods(), isMoving) && s.Manager.Partition() == 0 && s.Manager.Strategy() == v1.RollingUpdateStrategy
+	isRollout := s.hasPodsToMove()
 	if len(renewed) > 1 || s.Manager.Spec.Paused || isRollout || s.mustHalt() {
 		return fmt.Errorf("%v are renewed; paused %v, rollout %v, halt %v", podstate.PodName(s.Manager.Name, len(renewed)), s.Manager.Spec.Paused, isRollout, s.mustHalt())
 	}

@@ -31,11 +31,7 @@ func (w *World) checkRenewal(v *verdicts) error {
 		}
 		moved := w.Settle()
 		if w.areAllRenewed(began) {
-			isRolledBack := reasonOf(&w.Manager.Status, v1.ConditionReady) == v1.ReasonRolledBack // since the renewal began
-			if after := w.countNew(); after != before && isKnown && !isRolledBack {
-				return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
-			}
-			return nil
+			return w.checkRenewed(before, isKnown)
 		}
 		if !isKnown && isHalted(&w.Manager.Status) {
 			return nil // the replacement of a pod of a lost or failed revision has the new one, which fails, and during a halt no pod begins to leave
@@ -51,6 +47,15 @@ func (w *World) checkRenewal(v *verdicts) error {
 		return nil
 	}
 	return fmt.Errorf("after %v, not all pods are renewed: %s", w.Now.Sub(began), messageOf(&w.Manager.Status, v1.ConditionReady))
+}
+
+// checkRenewed checks that as many pods have the new revision as before the renewal, unless it was rolled back meanwhile.
+func (w *World) checkRenewed(before int, isKnown bool) error {
+	isRolledBack := reasonOf(&w.Manager.Status, v1.ConditionReady) == v1.ReasonRolledBack
+	if after := w.countNew(); after != before && isKnown && !isRolledBack {
+		return fmt.Errorf("renewal has changed revisions: %d pods of the new one before, %d after", before, after)
+	}
+	return nil
 }
 
 // keepsRevisions reports whether the replacement of each pod has the revision of that pod, because none is lost or failed.

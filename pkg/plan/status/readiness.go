@@ -131,7 +131,7 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
 		return notReady(v1.ReasonRolledBack, "%s", text), true
 	case rollout.IsUnstarted():
 		return notReady(v1.ReasonPaused, "%s", unstarted(counts, r.Budget.Desired)), true
-	case rollout.IsHalted() && (rollout.Frozen == "" || rollout.Frozen == v1.ReasonHalted || rollout.Frozen == v1.ReasonPaused && rollout.Outdated() == 0):
+	case showsHalt(rollout):
 		return notReady(v1.ReasonHalted, "%s", halted(r, counts)), true
 	case rollout.Frozen == v1.ReasonNotInPlace:
 		return notReady(v1.ReasonNotInPlace, "%s; pods may only be updated in place, but %s", updated, rollout.Obstacle), true
@@ -145,6 +145,12 @@ func rolloutReadiness(r Report, counts v1.PodManagerStatus) (verdict, bool) {
 	default:
 		return rollingOut(r, counts, updated), true
 	}
+}
+
+// showsHalt reports whether the rollout is halted, and nothing else keeps outdated pods from being updated. A pause with no outdated pod hides nothing.
+func showsHalt(rollout *rollout.Conclusion) bool {
+	isFrozen := rollout.Frozen != "" && rollout.Frozen != v1.ReasonHalted && (rollout.Frozen != v1.ReasonPaused || rollout.Outdated() > 0)
+	return rollout.IsHalted() && !isFrozen
 }
 
 // rollingOut returns the condition Ready while pods move to another revision. It names the pod that the rollout waits for.
