@@ -32,6 +32,9 @@ func New(deps reconcile.Deps) *Executor { return &Executor{Deps: deps} }
 // proceed with the plan.
 func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan) (done *reconcile.Outcome, proceed bool) {
 	done = &reconcile.Outcome{Manager: observed.Manager, Failure: decided.Blocked, Updated: map[inplace.Step][]*corev1.Pod{}, Again: decided.Again}
+	if observed.IsLive {
+		done.LookedAt = observed.Now
+	}
 	e.States.Of(key).BeginPlan()
 	if e.labelForShard(ctx, key, observed, done) {
 		return done, false
@@ -39,12 +42,13 @@ func (e *Executor) Begin(ctx context.Context, key cache.ObjectName, observed *pl
 	if decided.AddFinalizer {
 		isLive := e.addFinalizer(ctx, key, done)
 		if isLive || done.Outdated || done.Err != nil {
+			done.LookedAt = e.Clock.Now()
 			return done, isLive
 		}
 		// The API server has refused the finalizer. Proceed with the rest of the plan: the pods have owner references, so they are deleted without
 		// the finalizer, too.
 	}
-	return done, !decided.NeedsLiveSpec() || !e.isOutdated(ctx, key, observed, decided, done)
+	return done, !e.isOutdated(ctx, key, decided, done)
 }
 
 // Apply carries out a plan. It stops at a failure that the rest of the plan depends on.
@@ -53,16 +57,13 @@ func (e *Executor) Apply(ctx context.Context, key cache.ObjectName, observed *pl
 		return // without a stored revision, a pod could not be traced to its template later; a refused update of a stored one stops nothing
 	}
 	e.markRevisions(ctx, key, decided.Mark, done) // before pods are replaced or updated; a refused mark does not stop that
-	if done.Outdated {
-		return
-	}
-	if !e.applyClaims(ctx, key, decided, done) {
+	if done.Outdated || e.isOutdated(ctx, key, decided, done) || !e.applyClaims(ctx, key, decided, done) {
 		return
 	}
 	e.applyUpdates(ctx, key, decided.Update, done)
 	annotated := InParallel(len(decided.Annotate), func(i int) PodResult { return e.annotatePod(ctx, key, decided.Annotate[i]) })
 	e.collect(key, requeue.BackoffAnnotate, annotated, done)
-	if done.Outdated {
+	if done.Outdated || e.isOutdated(ctx, key, decided, done) {
 		return
 	}
 	// Creates depend on the deletes: if a pod was not deleted, its replacement would be one pod too many.
@@ -96,17 +97,17 @@ func (e *Executor) startBackoff(key cache.ObjectName, kind requeue.BackoffKey, f
 // meantime, the cache is only a moment behind, and the next sync or the garbage collector deletes the pods.
 const newManagerAge = 10 * time.Second
 
-// liveFor is how long what was read live counts as current. Reading a slow API server may have taken longer.
+// liveFor is how long what was read live counts as current. Reading from a slow API server may have taken longer, and so may earlier requests of the
+// plan, which a webhook delays.
 const liveFor = time.Second
 
-// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made. The cache may be minutes old, for example
+// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made, or last written by it. The cache may be minutes old, for example
 // if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating, deleting or
 // adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without this read.
-func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observed *plan.Observed, decided plan.Plan, done *reconcile.Outcome) bool {
-	now, manager := e.Clock.Now(), observed.Manager
+func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) bool {
+	now, manager := e.Clock.Now(), done.Manager
 	age := now.Sub(manager.CreationTimestamp.Time)
-	isLive := observed.IsLive && now.Sub(observed.Now) < liveFor
-	if isLive || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
+	if !decided.NeedsLiveSpec() || now.Sub(done.LookedAt) < liveFor || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
 		return false
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
@@ -114,6 +115,7 @@ func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, observe
 		done.AddError(fmt.Errorf("checking whether the PodManager is still the same: %w", err))
 		return true
 	}
+	done.LookedAt = e.Clock.Now()
 	live = e.States.Of(key).WithWholeStatus(live)
 	// Comparing the generation is not enough: after an etcd restore, the same generation may have a different spec.
 	if err == nil && live.UID == manager.UID && hasSameIntent(live, manager) && status.RemembersTheSame(&live.Status, &manager.Status) {

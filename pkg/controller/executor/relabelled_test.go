@@ -83,7 +83,7 @@ func TestRefusedUpdateOfRevision(t *testing.T) {
 			kube := kubefake.NewClientset(stored, orphan)
 			refuseUpdates(kube)
 			e, key := newExecutor(source.Clients{Kube: kube}), cache.MetaObjectToName(manager)
-			done := &reconcile.Outcome{Manager: manager}
+			done := &reconcile.Outcome{Manager: manager, LookedAt: e.Clock.Now()}
 			e.Apply(ctx, key, &plan.Observed{Manager: manager}, test.decided, done)
 			if backoff, isBlocked := e.States.Of(key).BackoffsOf(manager)[test.key]; !isBlocked || done.Failure == nil || done.Again.Never() {
 				t.Errorf("in backoff: %+v, failure %v, again %v", backoff, done.Failure, done.Again)

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -24,6 +25,8 @@ type Outcome struct {
 	Updated map[inplace.Step][]*corev1.Pod
 	// Collided is the name of a revision whose hash collides with the hash of another template.
 	Collided string
+	// LookedAt is when the PodManager was last read live.
+	LookedAt time.Time
 	// Outdated means that the plan was abandoned, because the cluster is not in the state that the plan assumes.
 	Outdated bool
 	// Finalized means that the finalizer was removed from a PodManager that is being deleted, so there is no status to write any more.
