@@ -101,13 +101,14 @@ const newManagerAge = 10 * time.Second
 // plan, which a webhook delays.
 const liveFor = time.Second
 
-// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made, or last written by it. The cache may be minutes old, for example
-// if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating, deleting or
-// adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without this read.
+// isOutdated reports, by a live read, whether the PodManager has changed since the plan was made, or since the plan last wrote it. The cache may be
+// minutes old, for example if this leader was suspended and does not know yet that another replica leads. One read is a small price for not creating,
+// deleting or adopting pods that the user no longer wants. Only the first pods of a new PodManager are created without this read.
 func (e *Executor) isOutdated(ctx context.Context, key cache.ObjectName, decided plan.Plan, done *reconcile.Outcome) bool {
 	now, manager := e.Clock.Now(), done.Manager
 	age := now.Sub(manager.CreationTimestamp.Time)
-	if !decided.NeedsLiveSpec() || now.Sub(done.LookedAt) < liveFor || !decided.TouchesWhatExists() && manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge {
+	isNew := manager.Status.ObservedGeneration < 1 && age > -newManagerAge && age < newManagerAge
+	if !decided.NeedsLiveSpec() || now.Sub(done.LookedAt) < liveFor || isNew && !decided.TouchesWhatExists() {
 		return false
 	}
 	live, err := e.Scopes.Live(ctx, e.PodManagers, key)
