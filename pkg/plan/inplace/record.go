@@ -79,7 +79,7 @@ type ContainerBefore struct {
 	Optional bool `json:"optional,omitempty"`
 }
 
-// maxRecordLength is the maximum length of a Record's annotation. The Record of a pod with 100 containers takes a fifth of it. Every client that may
+// maxRecordLength is the maximum length of a Record's annotation. The Record of a pod with 100 containers takes a fourth of it. Every client that may
 // write the pod may write the annotation.
 const maxRecordLength = 128 << 10
 

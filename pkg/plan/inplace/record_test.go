@@ -217,15 +217,15 @@ func TestRecordsOfOtherVersions(t *testing.T) {
 	}
 }
 
-// The Record of a pod with 100 containers counts while an update of all of them is under way, which holds two states of each.
+// The Record of a pod with 100 containers and long image names counts while an update of all of them is under way, which holds two states of each.
 func TestRecordOfLargePod(t *testing.T) {
-	const count = 100
+	const count, repository = 100, "registry.example.com/a-group-of-teams/team/application/a-component-with-a-long-name"
 	template := func(tag string) *corev1.PodTemplateSpec {
 		template := TemplateWith(Sized(tag, "1Gi", ""))
 		app := template.Spec.Containers[0]
 		template.Spec.Containers = nil
 		for i := range count {
-			app.Name, app.Image = fmt.Sprintf("a-container-with-a-long-name-%03d", i), "registry.example.com/team/application/component:v1."+tag
+			app.Name, app.Image = fmt.Sprintf("a-container-with-a-long-name-%03d", i), repository+":v1.2.3-with-a-long-suffix-"+tag
 			template.Spec.Containers = append(template.Spec.Containers, *app.DeepCopy())
 		}
 		return template
@@ -238,7 +238,7 @@ func TestRecordOfLargePod(t *testing.T) {
 	p.Spec, p.Generation = *revisions["1"].Template().Spec.DeepCopy(), 1
 	for _, container := range p.Spec.Containers {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: container.Name, Image: container.Image, ImageID: "registry.example.com/team/application/component@sha256:" + strings.Repeat("0", 64),
+			Name: container.Name, Image: container.Image, ImageID: repository + "@sha256:" + strings.Repeat("0", 64),
 		})
 	}
 	updateTo(t, p, revisions["1"], revisions["2"])
@@ -247,10 +247,8 @@ func TestRecordOfLargePod(t *testing.T) {
 		t.Fatal(err)
 	}
 	ApplyPatch(p, begin)
-	if length := len(p.Annotations[v1.AnnotationInPlace]); !IsInterrupted(p) || len(CompletedRecord(p).Containers) != count {
-		t.Errorf("the record has %d bytes, and does not count: begun %v, %d containers", length, IsInterrupted(p), len(CompletedRecord(p).Containers))
-	} else {
-		t.Logf("the record has %d bytes", length)
+	if length := len(p.Annotations[v1.AnnotationInPlace]); length < 32<<10 || !IsInterrupted(p) || len(CompletedRecord(p).Containers) != count {
+		t.Errorf("the record has %d bytes: begun %v, %d containers", length, IsInterrupted(p), len(CompletedRecord(p).Containers))
 	}
 }
 

@@ -172,3 +172,12 @@ func TestShowNamesWhatIsNotReady(t *testing.T) {
 		t.Errorf("exit code %d, %v", code, err)
 	}
 }
+
+// A PodManager that is deleted meanwhile does not count as ready.
+func TestShowNamesWhatWasDeleted(t *testing.T) {
+	var out, errOut bytes.Buffer
+	code, err := Show{Out: &out, ErrOut: &errOut, UntilReady: true}.Run(t.Context(), filmOf(v1.ReasonRollingOut, ""))
+	if code != follow.ExitError || err == nil || err.Error() != "PodManager web in namespace ns was deleted" {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,14 +54,20 @@ type Show struct {
 func (show Show) Run(ctx context.Context, source Source) (int, error) {
 	screen, log := text.Screen{Out: show.Out}, tree.Log{}
 	trouble := ""
+	var before []snapshot.Snapshot
+	var deleted []error
 	for {
 		all := source.Snapshots(time.Now())
+		deleted, before = append(deleted, deletions(before, all)...), all
 		if err := show.print(&screen, &log, all, trouble); err != nil {
 			return follow.ExitError, err
 		}
 		code, ended, err := endOf(all)
 		if ended && show.UntilReady {
-			return code, err
+			if len(deleted) > 0 {
+				code = max(code, follow.ExitError)
+			}
+			return code, errors.Join(append(deleted, err)...)
 		}
 		if trouble, err = show.await(ctx, source, trouble); err != nil {
 			return Interrupted(ctx)
@@ -111,6 +118,17 @@ func (show Show) print(screen *text.Screen, log *tree.Log, all []snapshot.Snapsh
 }
 
 func lost(err error) string { return "Connection lost, reconnecting: " + err.Error() }
+
+// deletions returns an error for each PodManager that was there before, and is gone.
+func deletions(before, now []snapshot.Snapshot) (errs []error) {
+	for _, s := range before {
+		isSame := func(other snapshot.Snapshot) bool { return other.Manager.UID == s.Manager.UID }
+		if !slices.ContainsFunc(now, isSame) {
+			errs = append(errs, fmt.Errorf("PodManager %s in namespace %s was deleted", s.Manager.Name, s.Manager.Namespace))
+		}
+	}
+	return errs
+}
 
 // endOf reports whether no rollout is under way any more, and the highest exit code of the outcomes. The error names the PodManagers because of which
 // the exit code is not 0.
